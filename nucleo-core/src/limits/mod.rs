@@ -1,0 +1,19 @@
+//! The accounts that nucleo ships: one per file.
+//!
+//! - [`Permits`]: so many at once, held until the work ends;
+//! - [`TokenBucket`]: so many a period, coming back with the clock, with a slow-down that answers
+//!   pushback and an instant before which nothing goes;
+//! - [`Limit`]: the closed set of them, as the monitor holds them.
+//!
+//! Invariants: those of the contract (`account`); no account knows who waits.
+//!
+//! Not here: the line (`admission`), the memory gate (`memory`).
+
+mod limit;
+mod permits;
+mod throttle;
+mod token_bucket;
+
+pub use limit::Limit;
+pub use permits::Permits;
+pub use token_bucket::{AMOUNT_MAX, Rate, RateError, TokenBucket};
