@@ -1,0 +1,173 @@
+//! The handle of admission: cheap to clone, shared by everything that asks.
+//!
+//! Invariants: every method that changes something runs the line before it returns; a defective
+//! monitor ignores changes and refuses demands, with its cause.
+//!
+//! Not here: waiting (`admit`), the lock (`shared`).
+
+use std::sync::Arc;
+
+use nucleo_core::limits::{Limit, Rate, RateError};
+use nucleo_core::memory::MemoryStatus;
+use nucleo_core::{Account, AccountId, Demand, Monitor, Span, Time};
+
+use super::admit::Admit;
+use super::shared::Shared;
+use super::timer;
+use crate::runtime::Clock;
+
+/// The one place where jobs wait.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use nucleo_core::limits::Permits;
+/// use nucleo_core::{Demand, JobId, Monitor, WorkflowId};
+/// use nucleo_harness::admission::{Admission, Ending};
+/// use nucleo_harness::runtime::TokioClock;
+///
+/// let mut monitor = Monitor::new();
+/// let pool = monitor.open("http", Permits::new(1));
+/// let admission = Admission::start(monitor, Arc::new(TokioClock::start()));
+///
+/// let job = JobId::root(WorkflowId::from_u128(1));
+/// let grant = admission.admit(Demand::new(job.attempt(1)).need(pool, 1)).await?;
+/// assert_eq!(admission.free(pool), 0);
+/// grant.settle(Ending::default());
+/// assert_eq!(admission.free(pool), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Admission {
+    shared: Arc<Shared>,
+}
+
+/// One account, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct AccountStatus {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The most one demand may ask.
+    pub capacity: u64,
+    /// What is there; below zero after a debit past the level.
+    pub available: i128,
+    /// For how long, in all, the head of the line was short of it.
+    pub short: Span,
+}
+
+impl Admission {
+    /// Admission over these accounts, with its timer task on the present tokio runtime.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn start(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
+        let admission = Self::without_timer(monitor, clock);
+        tokio::spawn(timer::run(Arc::downgrade(&admission.shared)));
+        admission
+    }
+
+    /// Admission without a timer task: somebody has to call [`Admission::turn`] when the clock may
+    /// have brought something. For tests that drive time themselves.
+    #[must_use]
+    pub fn without_timer(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
+        Self { shared: Arc::new(Shared::new(monitor, clock)) }
+    }
+
+    /// Waits until the demand fits every account, then takes it whole.
+    ///
+    /// # Errors
+    /// [`AdmitError`](nucleo_core::AdmitError), by what to do next: it can never fit, it waited as
+    /// long as it may, an account refuses everyone, or the runtime is stopping.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the line and loses the place in it; nothing stays held.
+    pub fn admit(&self, demand: Demand) -> Admit {
+        Admit::new(Arc::clone(&self.shared), demand)
+    }
+
+    /// Runs the line at the clock's now, and says when to come again.
+    pub fn turn(&self) -> Option<Time> {
+        self.shared.turn()
+    }
+
+    /// Opens another account.
+    pub fn open(&self, name: impl Into<Arc<str>>, limit: impl Into<Limit>) -> Option<AccountId> {
+        let (name, limit) = (name.into(), limit.into());
+        self.shared.enter(|core, _| core.monitor.open(name, limit)).ok()
+    }
+
+    /// Changes a number of permits; holders drain.
+    pub fn resize(&self, account: AccountId, capacity: u64) {
+        let _ = self.shared.enter(|core, now| core.monitor.resize(account, capacity, now));
+    }
+
+    /// Changes a bucket's rate.
+    ///
+    /// # Errors
+    /// [`RateError`] when the rate is out of range.
+    pub fn reconfigure(&self, account: AccountId, rate: Rate) -> Result<(), RateError> {
+        let changed = self.shared.enter(|core, now| core.monitor.reconfigure(account, rate, now));
+        changed.unwrap_or(Ok(()))
+    }
+
+    /// A reading of memory, as a share of its limit.
+    pub fn sample_memory(&self, reading: f64) {
+        let _ = self.shared.enter(|core, now| core.monitor.sample_memory(reading, now));
+    }
+
+    /// Refuses every waiter and every later demand; grants live on until they are settled.
+    pub fn stop(&self) {
+        let _ = self.shared.enter(|core, now| core.monitor.stop(now));
+    }
+
+    /// What is there now of an account; below zero after a debit past its level.
+    #[must_use]
+    pub fn free(&self, account: AccountId) -> i128 {
+        let now = self.shared.clock().now();
+        self.shared.read(|core| core.monitor.limit(account).available(now))
+    }
+
+    /// An account's name.
+    #[must_use]
+    pub fn name(&self, account: AccountId) -> Arc<str> {
+        self.shared.read(|core| Arc::clone(core.monitor.name(account)))
+    }
+
+    /// How many wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.shared.read(|core| core.monitor.waiting())
+    }
+
+    /// How every account stands.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<AccountStatus> {
+        let now = self.shared.clock().now();
+        self.shared.read(|core| {
+            let status = |account| {
+                let limit = core.monitor.limit(account);
+                AccountStatus {
+                    name: Arc::clone(core.monitor.name(account)),
+                    capacity: limit.capacity(now),
+                    available: limit.available(now),
+                    short: core.monitor.short_time(account),
+                }
+            };
+            core.monitor.account_ids().map(status).collect()
+        })
+    }
+
+    /// How the memory gate stands; `None` when memory is not watched.
+    #[must_use]
+    pub fn memory(&self) -> Option<MemoryStatus> {
+        self.shared.read(|core| core.monitor.memory())
+    }
+
+    /// The clock that it goes by.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        self.shared.clock()
+    }
+}

@@ -1,0 +1,100 @@
+//! Where time comes from: the only file that reads a clock or sleeps.
+//!
+//! Everything else takes a [`Time`]. The real clock is tokio's, so that a paused runtime is a
+//! deterministic world; [`ManualClock`] stands still until it is told.
+//!
+//! Invariants: a clock never goes back; a sleep may end late, so whoever sleeps reads `now` after.
+//!
+//! Not here: deadlines (`nucleo-core`), timeouts (`attempt`).
+
+use std::fmt;
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use futures_util::future::BoxFuture;
+use nucleo_core::{Span, Time};
+
+/// Reads time, and sleeps until an instant.
+pub trait Clock: Send + Sync + fmt::Debug {
+    /// Now, since the clock's origin.
+    fn now(&self) -> Time;
+
+    /// Ends at `at` or later.
+    ///
+    /// # Cancel safety
+    /// Dropping it ends the sleep; nothing else is lost.
+    fn sleep_until(&self, at: Time) -> BoxFuture<'static, ()>;
+
+    /// The time of day, for dates that a server sends; never for a decision about order.
+    fn wall(&self) -> SystemTime;
+}
+
+/// Tokio's clock, with its origin at the construction.
+#[derive(Clone, Debug)]
+pub struct TokioClock {
+    origin: tokio::time::Instant,
+    wall: SystemTime,
+}
+
+impl TokioClock {
+    /// A clock that starts now.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn start() -> Self {
+        Self { origin: tokio::time::Instant::now(), wall: SystemTime::now() }
+    }
+}
+
+impl Clock for TokioClock {
+    fn now(&self) -> Time {
+        Time::ZERO.saturating_add(Span::from(self.origin.elapsed()))
+    }
+
+    fn sleep_until(&self, at: Time) -> BoxFuture<'static, ()> {
+        // Tokio's own far future: an instant that does not exist is never reached.
+        let far = Span::from_mins(60 * 24 * 365 * 30);
+        let until = self.origin + at.since(Time::ZERO).min(far).to_std();
+        Box::pin(tokio::time::sleep_until(until))
+    }
+
+    fn wall(&self) -> SystemTime {
+        self.wall + self.origin.elapsed()
+    }
+}
+
+/// A clock that stands still until it is told: for tests that need no runtime.
+#[derive(Debug, Default)]
+pub struct ManualClock {
+    now: Mutex<Time>,
+}
+
+impl ManualClock {
+    /// A clock at its origin.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Moves the clock forward.
+    ///
+    /// # Panics
+    /// When an earlier move panicked while it held the clock, which it can't.
+    pub fn advance(&self, span: Span) {
+        let mut now = self.now.lock().expect("moving the clock can't panic");
+        *now = now.saturating_add(span);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Time {
+        *self.now.lock().expect("moving the clock can't panic")
+    }
+
+    fn sleep_until(&self, _at: Time) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + self.now().since(Time::ZERO).to_std()
+    }
+}
