@@ -7,7 +7,8 @@
 //! - `monitor`: the rule, as a pure state machine;
 //! - `order`, `settlement`: its vocabulary;
 //! - `accounts`, `slots`: its tables; `attribution`: what the line waited on;
-//! - `index`: the seam to the search; `naive`: the rule as it reads, the oracle.
+//! - `index`: the seam to the search; `classes` and its `tree`: the fast one, with the argument why
+//!   it strands nobody; `naive`: the rule as it reads, the oracle that `tests/lockstep.rs` runs beside.
 //!
 //! Why nobody is stranded: every input that can free something runs the line before the monitor is
 //! left (the driving contract), the head is always among those tested, and what it waits for is
@@ -18,14 +19,17 @@
 
 mod accounts;
 mod attribution;
+mod classes;
 mod index;
 mod monitor;
 mod naive;
 mod order;
 mod settlement;
 mod slots;
+mod tree;
 
 pub use attribution::WaitedOn;
+pub use classes::ByClass;
 pub use index::Index;
 pub use monitor::{Action, Admitted, Monitor};
 pub use naive::Naive;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::accounts::Accounts;
 use super::attribution::{Shortness, WaitedOn};
 use super::index::{Found, Index};
-use super::naive::Naive;
+use super::classes::ByClass;
 use super::order::{Order, Ticket};
 use super::settlement::{Charge, Settlement};
 use super::slots::{Needs, Slots, State, Waiter};
@@ -85,7 +85,7 @@ impl Action {
 /// assert!(matches!(next, Some(Action::Admit(grant)) if grant.ticket == second));
 /// ```
 #[derive(Debug)]
-pub struct Monitor<I = Naive> {
+pub struct Monitor<I = ByClass> {
     accounts: Accounts,
     index: I,
     slots: Slots,
