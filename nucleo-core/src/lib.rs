@@ -6,6 +6,7 @@
 //!
 //! - [`admission`]: the monitor, the one place where a job waits;
 //! - [`limits`]: the accounts; [`memory`]: the gate before them;
+//! - [`spend`]: the money wall;
 //! - [`plan`]: the same monitor in virtual time.
 //!
 //! Not here: running anything (`nucleo-harness`), prompts and providers (`nucleo-agents`).
@@ -20,6 +21,7 @@ pub mod limits;
 pub mod memory;
 mod money;
 pub mod plan;
+pub mod spend;
 mod time;
 mod tokens;
 
