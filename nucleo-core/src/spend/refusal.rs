@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::ScopeId;
 use super::scope::{Scope, add};
+use super::{ScopeId, ScopeName};
 use crate::{Money, Reserved};
 
 /// How many refusals of a workflow are kept whole.
@@ -26,13 +26,13 @@ pub const REFUSALS_KEPT: usize = 1_000;
 /// use nucleo_core::{Currency, Reserved, WorkflowId};
 /// let mut ledger = Ledger::new();
 /// let workflow = WorkflowId::from_u128(7);
-/// ledger.open_workflow(workflow, Some("0.10 USD".parse().unwrap()));
+/// ledger.open_workflow(workflow, "inbox", Some("0.10 USD".parse().unwrap())).unwrap();
 /// let price = Price::new(Currency::USD, Rates::new("1".parse()?, "5".parse()?));
 /// let ask = Ask::new(workflow, "haiku", Reserved { input: 100_000, output: 4_000 }).price(price);
 /// let Decision::Refused(refusal) = ledger.approve(ask) else { panic!("0.12 is over 0.10") };
 /// assert_eq!(
 ///     refusal.to_string(),
-///     "workflow w-00000007 has a cap of 0.10 USD, with 0.00 USD spent and 0.00 USD committed to \
+///     "workflow inbox has a cap of 0.10 USD, with 0.00 USD spent and 0.00 USD committed to \
 ///      0 siblings: 0.12 USD more (haiku, 100000 input and at most 4000 output tokens) exceeds \
 ///      it by 0.02 USD; a cap of 0.12 USD admits it now, and waiting can't help"
 /// );
@@ -41,13 +41,7 @@ pub const REFUSALS_KEPT: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SpendRefusal {
     /// Whose cap.
-    pub scope: ScopeId,
-    /// The label of the day, where the scope is one that has begun.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "optional_text"
-    )]
-    pub day: Option<Arc<str>>,
+    pub scope: ScopeName,
     /// What is wrong.
     pub reason: RefusalReason,
     /// The cap.
@@ -108,8 +102,7 @@ impl SpendRefusal {
             _ => None,
         };
         Self {
-            scope: scope.id.clone(),
-            day: scope.day.clone(),
+            scope: scope.name.clone(),
             reason: why,
             cap,
             spent: money(sum.spent),
@@ -136,11 +129,7 @@ pub(super) struct Refused<'a> {
 
 impl fmt::Display for SpendRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.scope, &self.day) {
-            (ScopeId::Day(zone), Some(day)) => write!(f, "day {day} ({zone})")?,
-            (scope, _) => write!(f, "{scope}")?,
-        }
-        write!(f, " has a cap of {}", self.cap)?;
+        write!(f, "{} has a cap of {}", self.scope, self.cap)?;
         match (self.reason, self.reservation) {
             (RefusalReason::OtherCurrency, Some(mine)) => {
                 let (own, cap) = (mine.currency(), self.cap.currency());
@@ -194,7 +183,7 @@ impl SpendRefusal {
             true => ", and waiting for the siblings to settle can help",
             false => ", and waiting can't help",
         })?;
-        match &self.scope {
+        match &self.scope.id {
             ScopeId::Day(zone) => write!(f, "; the next day begins at midnight in {zone}"),
             _ => Ok(()),
         }
@@ -228,15 +217,11 @@ impl RefusalLog {
             self.kept.push(refusal.clone());
             return;
         }
-        let key = (refusal.scope.clone(), Arc::clone(&refusal.model));
+        let key = (refusal.scope.id.clone(), Arc::clone(&refusal.model));
         *self.further.entry(key).or_default() += 1;
     }
 }
 
 fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(text)
-}
-
-fn optional_text<S: Serializer>(text: &Option<Arc<str>>, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_some(&text.as_deref())
 }

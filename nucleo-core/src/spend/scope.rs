@@ -51,6 +51,32 @@ impl Serialize for ScopeId {
     }
 }
 
+/// A scope as people know it; prints, and travels, as its text: `workflow inbox`, or
+/// `day 2026-03-29 (Asia/Tokyo)`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopeName {
+    /// Which scope.
+    pub id: ScopeId,
+    /// A workflow's name, or the label of the running day.
+    pub label: Option<Arc<str>>,
+}
+
+impl fmt::Display for ScopeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.id, &self.label) {
+            (ScopeId::Workflow(_), Some(name)) => write!(f, "workflow {name}"),
+            (ScopeId::Day(zone), Some(day)) => write!(f, "day {day} ({zone})"),
+            (id, _) => write!(f, "{id}"),
+        }
+    }
+}
+
+impl Serialize for ScopeName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// How a reservation stands to a scope's cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
@@ -64,9 +90,7 @@ pub(super) enum Fit {
 
 #[derive(Debug)]
 pub(super) struct Scope {
-    pub(super) id: ScopeId,
-    /// The label of the running day, in a [`ScopeId::Day`] that has begun.
-    pub(super) day: Option<Arc<str>>,
+    pub(super) name: ScopeName,
     pub(super) cap: Option<Money>,
     /// Those that this scope keeps out, oldest first.
     pub(super) line: BTreeSet<WaitId>,
@@ -91,8 +115,7 @@ pub(super) struct Sum {
 impl Scope {
     pub(super) fn new(id: ScopeId, cap: Option<Money>) -> Self {
         Self {
-            id,
-            day: None,
+            name: ScopeName { id, label: None },
             cap,
             line: BTreeSet::new(),
             members: BTreeSet::new(),
@@ -149,7 +172,7 @@ impl Scope {
 
     /// A new day: nothing is spent yet. What is under way stays committed.
     pub(super) fn begin_day(&mut self, label: Arc<str>) {
-        self.day = Some(label);
+        self.name.label = Some(label);
         for sum in &mut self.sums {
             sum.spent = 0;
         }
