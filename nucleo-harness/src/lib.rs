@@ -8,4 +8,5 @@
 
 pub mod admission;
 pub mod runtime;
+pub mod spend;
 mod sync;
