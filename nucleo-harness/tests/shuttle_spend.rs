@@ -5,6 +5,7 @@
 //! pass runs, so its approval may or may not have come; either way nothing stays committed, and
 //! the one behind it passes.
 #![cfg(feature = "__shuttle")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};

@@ -10,7 +10,8 @@ mod approve;
 mod gate;
 mod gates;
 mod ledger;
-#[cfg(all(test, not(feature = "__shuttle")))]
+#[cfg(test)]
+#[cfg(not(feature = "__shuttle"))]
 mod tests;
 
 pub use gate::{Approval, Commitment, CommitmentHolder, SpendError, SpendGate};
