@@ -1,0 +1,103 @@
+//! The body of an answer as it arrives.
+//!
+//! Invariants: after an error or the end nothing more is read; reading a whole body is bounded, so
+//! that a server which never stops can't fill this process.
+//!
+//! Not here: server-sent events (`providers::openai`).
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_util::{StreamExt as _, stream};
+
+use super::TransportError;
+
+/// The bytes of an answer, piece by piece. Dropping it before its end cuts the answer.
+///
+/// ```
+/// # futures_util::FutureExt::now_or_never(async {
+/// use nucleo_agents::transport::BodyStream;
+/// let body = BodyStream::full("all of it");
+/// assert_eq!(body.whole(1_024).await.unwrap(), "all of it");
+/// # }).unwrap();
+/// ```
+pub struct BodyStream(Pin<Box<dyn Stream<Item = Result<Bytes, TransportError>> + Send>>);
+
+/// Why a body could not be read whole.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// The connection ended first.
+    #[error("the body did not end")]
+    Cut(#[source] TransportError),
+    /// There was more than the reader allows.
+    #[error("the body is larger than {bytes_max} bytes")]
+    TooLarge {
+        /// What was allowed.
+        bytes_max: usize,
+    },
+}
+
+impl BodyStream {
+    /// A body that arrives as `stream` does.
+    pub fn new(stream: impl Stream<Item = Result<Bytes, TransportError>> + Send + 'static) -> Self {
+        Self(Box::pin(stream))
+    }
+
+    /// A body that is there already.
+    #[must_use]
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self::new(stream::iter((!bytes.is_empty()).then_some(Ok(bytes))))
+    }
+
+    /// A body that arrives in these pieces.
+    #[must_use]
+    pub fn pieces(pieces: Vec<Result<Bytes, TransportError>>) -> Self {
+        Self::new(stream::iter(pieces))
+    }
+
+    /// The whole body, read to its end.
+    ///
+    /// # Errors
+    /// [`BodyError::Cut`] when the connection ends first, [`BodyError::TooLarge`] past `bytes_max`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cuts the answer; what had been read is lost.
+    pub async fn whole(mut self, bytes_max: usize) -> Result<Bytes, BodyError> {
+        let Some(first) = self.next().await else {
+            return Ok(Bytes::new());
+        };
+        let first = first.map_err(BodyError::Cut)?;
+        let mut gathered: Option<BytesMut> = None;
+        while let Some(piece) = self.next().await {
+            let piece = piece.map_err(BodyError::Cut)?;
+            let gathered = gathered.get_or_insert_with(|| BytesMut::from(&first[..]));
+            if gathered.len().saturating_add(piece.len()) > bytes_max {
+                return Err(BodyError::TooLarge { bytes_max });
+            }
+            gathered.extend_from_slice(&piece);
+        }
+        match gathered {
+            Some(gathered) => Ok(gathered.freeze()),
+            None if first.len() > bytes_max => Err(BodyError::TooLarge { bytes_max }),
+            None => Ok(first),
+        }
+    }
+}
+
+impl Stream for BodyStream {
+    type Item = Result<Bytes, TransportError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx)
+    }
+}
+
+impl std::fmt::Debug for BodyStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BodyStream")
+    }
+}

@@ -1,0 +1,165 @@
+//! One question to a model and its answer.
+//!
+//! Invariants: `max_output` is the very number that was reserved and that is sent; a reply without
+//! usage says so (`None`): unknown is never zero; `Debug` of either shows sizes, never text.
+//!
+//! Not here: which model and provider (the picker), tools (to come as further fields).
+
+use std::fmt;
+use std::sync::Arc;
+
+use nucleo_core::Usage;
+
+use super::Message;
+
+/// What one attempt asks of one model.
+///
+/// ```
+/// use nucleo_agents::wire::{ChatRequest, Message, Streaming};
+/// let request = ChatRequest::new("small-1", vec![Message::user("Name a colour.")], 64)
+///     .streaming(Streaming::Pieces);
+/// assert_eq!(request.max_output, 64);
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChatRequest {
+    /// The provider's own name of the model.
+    pub wire_id: Arc<str>,
+    /// The conversation, oldest first.
+    pub messages: Arc<[Message]>,
+    /// The output limit in tokens, reasoning included: what was reserved.
+    pub max_output: u64,
+    /// The form the answer must have, if any.
+    pub schema: Option<ResponseSchema>,
+    /// How much chance; the model's own default when `None`.
+    pub temperature: Option<f32>,
+    /// Whether the answer comes whole or in pieces.
+    pub streaming: Streaming,
+    /// What a loopback server may be told about the answer; other servers ignore it.
+    pub hints: Hints,
+}
+
+/// The JSON schema an answer must satisfy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResponseSchema {
+    /// A name for it: letters, digits, `_` and `-`.
+    pub name: Arc<str>,
+    /// The schema; shared, because a fan-out sends the same one a thousand times.
+    pub schema: Arc<serde_json::Value>,
+}
+
+/// Whether an answer comes whole or in pieces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Streaming {
+    /// One body at the end.
+    #[default]
+    Whole,
+    /// As it is produced; each piece goes to [`CallWatch::piece`](super::CallWatch::piece).
+    Pieces,
+}
+
+/// Hints to a loopback server, sent as headers that others ignore.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Hints {
+    /// Answer with this many output tokens (a replay knows the row's own number).
+    pub output_tokens: Option<u64>,
+}
+
+/// What a model answered.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ChatReply {
+    /// The text, whole, also when it was streamed.
+    pub text: String,
+    /// What it used; `None` when the provider did not say.
+    pub usage: Option<Usage>,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// The provider's name for the exchange, for its support.
+    pub request_id: Option<Box<str>>,
+}
+
+/// Why a model stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// It had finished.
+    End,
+    /// It reached the output limit: the text is cut.
+    OutputLimit,
+    /// The provider held it back, or the model refused.
+    ContentFilter,
+    /// It wants tools called.
+    ToolCalls,
+    /// Something else, in the provider's word; empty when it gave none.
+    Other(String),
+}
+
+impl ChatRequest {
+    /// A plain question: no schema, whole answer.
+    #[must_use]
+    pub fn new(
+        wire_id: impl Into<Arc<str>>,
+        messages: impl Into<Arc<[Message]>>,
+        max_output: u64,
+    ) -> Self {
+        Self {
+            wire_id: wire_id.into(),
+            messages: messages.into(),
+            max_output,
+            schema: None,
+            temperature: None,
+            streaming: Streaming::Whole,
+            hints: Hints::default(),
+        }
+    }
+
+    /// With an answer of this form.
+    #[must_use]
+    pub fn schema(mut self, schema: ResponseSchema) -> Self {
+        self.schema = Some(schema);
+        self
+    }
+
+    /// With this temperature.
+    #[must_use]
+    pub const fn temperature(mut self, temperature: f32) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Whole, or in pieces.
+    #[must_use]
+    pub const fn streaming(mut self, streaming: Streaming) -> Self {
+        self.streaming = streaming;
+        self
+    }
+
+    /// With these hints.
+    #[must_use]
+    pub const fn hints(mut self, hints: Hints) -> Self {
+        self.hints = hints;
+        self
+    }
+}
+
+impl Hints {
+    /// Ask a loopback server for an answer of `tokens` output tokens.
+    #[must_use]
+    pub const fn output_tokens(tokens: u64) -> Self {
+        Self {
+            output_tokens: Some(tokens),
+        }
+    }
+}
+
+impl fmt::Debug for ChatReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatReply")
+            .field("bytes", &self.text.len())
+            .field("usage", &self.usage)
+            .field("stop", &self.stop)
+            .field("request_id", &self.request_id)
+            .finish()
+    }
+}
