@@ -91,7 +91,7 @@ pub enum CallFailure {
     #[error("the server was not reached")]
     CouldNotConnect(#[source] TransportError),
     /// The request left, and the answer did not come to its end.
-    #[error("the answer broke off before {missing})]
+    #[error("the answer broke off before {missing}")]
     Broken {
         /// What did not come.
         missing: &'static str,

@@ -1,0 +1,171 @@
+//! The answer on the wire: types shared by both forms, and the whole form.
+//!
+//! Invariants: extra fields are fine; every essential is optional in the types, so that its absence
+//! is told by name and does not lose the usage beside it; an answer without text, tool calls or a
+//! stop that explains it is an error, never an empty reply.
+//!
+//! Not here: pieces (`stream`), errors with an error status (`error`).
+
+use nucleo_core::Usage;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::error::ErrorBody;
+use super::usage::UsageWire;
+use crate::wire::{CallFailure, ChatReply, ErrorAnswer, Stop, StreamedAfter};
+
+/// A whole answer, or one event of a stream: the choices differ, the rest is the same.
+#[derive(Deserialize)]
+#[serde(bound = "C: Deserialize<'de>")]
+pub(super) struct Answer<C> {
+    pub(super) id: Option<String>,
+    pub(super) choices: Option<Vec<C>>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) usage: Option<UsageWire>,
+    pub(super) error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Option<Said>,
+    finish_reason: Option<String>,
+}
+
+/// What the model said: a whole message, or a delta of one.
+#[derive(Deserialize)]
+pub(super) struct Said {
+    pub(super) content: Option<Content>,
+    pub(super) refusal: Option<String>,
+    pub(super) tool_calls: Option<Vec<serde::de::IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<ContentPart>),
+}
+
+#[derive(Deserialize)]
+pub(super) struct ContentPart {
+    text: Option<String>,
+}
+
+/// A field whose malformed value counts as absent: it must not cost the answer around it.
+fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UsageWire>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
+impl Content {
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+        }
+    }
+}
+
+impl<C> Answer<C> {
+    pub(super) fn used(&self) -> Option<Usage> {
+        self.usage.as_ref().and_then(UsageWire::disjoint)
+    }
+}
+
+/// Reads a whole answer of 2xx.
+pub(super) fn whole(body: &[u8], key: &str) -> Result<ChatReply, CallFailure> {
+    let Ok(answer) = serde_json::from_slice::<Answer<Choice>>(body) else {
+        return Err(unparsed(body));
+    };
+    let usage = answer.used();
+    let unreadable = |missing| CallFailure::Unreadable { missing, usage };
+    if let Some(error) = &answer.error {
+        return Err(streamed_error(
+            ErrorBody::of(error).inside(key),
+            StreamedAfter::Nothing,
+            usage,
+        ));
+    }
+    let choices = answer.choices.ok_or_else(|| unreadable("`choices`"))?;
+    let choice = choices
+        .into_iter()
+        .next()
+        .ok_or_else(|| unreadable("entry in `choices`"))?;
+    let said = choice.message.ok_or_else(|| unreadable("`message`"))?;
+    let stop = stop(choice.finish_reason.as_deref().unwrap_or(""));
+    let calls = said.tool_calls.is_some_and(|calls| !calls.is_empty());
+    let request_id = answer.id.map(Into::into);
+    match (said.content, said.refusal) {
+        (None, Some(refusal)) => Ok(ChatReply {
+            text: refusal,
+            usage,
+            stop: Stop::ContentFilter,
+            request_id,
+        }),
+        (None, None) if !calls && !explains_silence(&stop) => Err(unreadable("`content`")),
+        (content, _) => {
+            let text = content.map(Content::into_text).unwrap_or_default();
+            Ok(ChatReply {
+                text,
+                usage,
+                stop,
+                request_id,
+            })
+        }
+    }
+}
+
+/// Stops after which an answer without text is a real answer.
+pub(super) const fn explains_silence(stop: &Stop) -> bool {
+    matches!(
+        stop,
+        Stop::OutputLimit | Stop::ContentFilter | Stop::ToolCalls
+    )
+}
+
+/// A body that is no chat completion: say which essential fails, and keep the usage if there is one.
+fn unparsed(body: &[u8]) -> CallFailure {
+    let Ok(value) = serde_json::from_slice::<Value>(body) else {
+        return CallFailure::Unreadable {
+            missing: "valid JSON",
+            usage: None,
+        };
+    };
+    let usage = value
+        .get("usage")
+        .and_then(|usage| UsageWire::deserialize(usage).ok());
+    let usage = usage.as_ref().and_then(UsageWire::disjoint);
+    CallFailure::Unreadable {
+        missing: "`choices` of the known form",
+        usage,
+    }
+}
+
+pub(super) fn streamed_error(
+    inside: ErrorAnswer,
+    after: StreamedAfter,
+    usage: Option<Usage>,
+) -> CallFailure {
+    let class = inside.class();
+    let ErrorAnswer {
+        kind, code, said, ..
+    } = inside;
+    CallFailure::StreamedError {
+        class,
+        code: code.or(kind),
+        after,
+        usage,
+        said,
+    }
+}
+
+/// The stop that a `finish_reason` stands for.
+pub(super) fn stop(reason: &str) -> Stop {
+    match reason {
+        "stop" => Stop::End,
+        "length" => Stop::OutputLimit,
+        "content_filter" => Stop::ContentFilter,
+        "tool_calls" | "function_call" => Stop::ToolCalls,
+        other => Stop::Other(other.chars().take(64).collect()),
+    }
+}

@@ -1,0 +1,202 @@
+//! The answer in pieces: server-sent events, put together again.
+//!
+//! A stream has ended well when it said `[DONE]`, or when it named a finish reason and then ended
+//! or broke: the text is complete then. Anything else is a broken answer, however quietly the
+//! connection closed.
+//!
+//! Invariants: usage on any event replaces the one before (servers report running totals), and is
+//! never summed; each piece of text is told before it is kept; the size of the whole is bounded.
+//!
+//! Not here: the connection (`transport`), types of the events (`decode`).
+
+use std::pin::pin;
+
+use eventsource_stream::{EventStreamError, Eventsource as _};
+use futures_util::StreamExt as _;
+use nucleo_core::Usage;
+use serde::Deserialize;
+
+use super::decode::{Answer, Said, explains_silence, stop, streamed_error};
+use super::error::ErrorBody;
+use crate::transport::{BodyStream, BrokenAt, TransportError};
+use crate::wire::{CallFailure, CallWatch, ChatReply, Stop, StreamedAfter};
+
+#[derive(Deserialize)]
+struct Choice {
+    delta: Option<Said>,
+    finish_reason: Option<String>,
+}
+
+/// What has arrived so far.
+#[derive(Default)]
+struct Assembly {
+    id: Option<Box<str>>,
+    text: String,
+    spoke: Spoke,
+    stop: Option<Stop>,
+    usage: Option<Usage>,
+}
+
+/// Whether anything was said, be it empty.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Spoke {
+    #[default]
+    Nothing,
+    Content,
+    Refusal,
+    ToolCalls,
+}
+
+/// Whether more may follow.
+#[derive(PartialEq, Eq)]
+enum Next {
+    More,
+    Done,
+}
+
+/// Reads a streamed answer of 2xx to its end.
+pub(super) async fn pieces(
+    body: BodyStream,
+    bytes_max: usize,
+    key: &str,
+    watch: &mut dyn CallWatch,
+) -> Result<ChatReply, CallFailure> {
+    let mut events = pin!(bounded(body, bytes_max).eventsource());
+    let mut so_far = Assembly::default();
+    loop {
+        match events.next().await {
+            Some(Ok(event)) => {
+                if so_far.take(&event.event, &event.data, key, watch)? == Next::Done {
+                    return so_far.complete();
+                }
+            }
+            Some(Err(EventStreamError::Transport(source))) => return so_far.cut(Some(source)),
+            Some(Err(EventStreamError::Utf8(_))) => return Err(so_far.unreadable("valid UTF-8")),
+            Some(Err(EventStreamError::Parser(_))) => {
+                return Err(so_far.unreadable("well-formed events"));
+            }
+            None => return so_far.cut(None),
+        }
+    }
+}
+
+impl Assembly {
+    fn take(
+        &mut self,
+        name: &str,
+        data: &str,
+        key: &str,
+        watch: &mut dyn CallWatch,
+    ) -> Result<Next, CallFailure> {
+        if data.trim() == "[DONE]" {
+            return Ok(Next::Done);
+        }
+        if name == "error" {
+            return Err(self.failed(ErrorBody::read(data.as_bytes()), key));
+        }
+        let Ok(event) = serde_json::from_str::<Answer<Choice>>(data) else {
+            return Err(self.unreadable("valid JSON in an event"));
+        };
+        if let Some(usage) = event.used() {
+            self.usage = Some(usage);
+            watch.usage(usage);
+        }
+        if let Some(error) = &event.error {
+            return Err(self.failed(ErrorBody::of(error), key));
+        }
+        if self.id.is_none() {
+            self.id = event.id.map(Into::into);
+        }
+        // Only the first choice is ours: we ask for one. A usage event has none.
+        if let Some(choice) = event.choices.into_iter().flatten().next() {
+            self.choice(choice, watch);
+        }
+        Ok(Next::More)
+    }
+
+    fn choice(&mut self, choice: Choice, watch: &mut dyn CallWatch) {
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            self.stop = Some(stop(&reason));
+        }
+        let Some(delta) = choice.delta else { return };
+        if delta.tool_calls.is_some_and(|calls| !calls.is_empty()) {
+            self.spoke = Spoke::ToolCalls;
+        }
+        let (piece, spoke) = match (delta.content, delta.refusal) {
+            (Some(content), _) => (content.into_text(), Spoke::Content),
+            (None, Some(refusal)) => (refusal, Spoke::Refusal),
+            (None, None) => return,
+        };
+        if self.spoke == Spoke::Nothing || !piece.is_empty() {
+            self.spoke = spoke;
+        }
+        if !piece.is_empty() {
+            watch.piece(&piece);
+            self.text.push_str(&piece);
+        }
+    }
+
+    fn complete(self) -> Result<ChatReply, CallFailure> {
+        let stop = match (self.spoke, self.stop) {
+            (Spoke::Refusal, _) => Stop::ContentFilter,
+            (_, Some(stop)) => stop,
+            (Spoke::ToolCalls, None) => Stop::ToolCalls,
+            (_, None) => Stop::Other(String::new()),
+        };
+        if self.spoke == Spoke::Nothing && !explains_silence(&stop) {
+            return Err(CallFailure::Unreadable {
+                missing: "`content`",
+                usage: self.usage,
+            });
+        }
+        Ok(ChatReply {
+            text: self.text,
+            usage: self.usage,
+            stop,
+            request_id: self.id,
+        })
+    }
+
+    /// The stream ended without saying so.
+    fn cut(self, source: Option<TransportError>) -> Result<ChatReply, CallFailure> {
+        if self.stop.is_some() {
+            return self.complete();
+        }
+        Err(CallFailure::Broken {
+            missing: "the end of the stream",
+            usage: self.usage,
+            source,
+        })
+    }
+
+    fn failed(&self, error: ErrorBody, key: &str) -> CallFailure {
+        let after = if self.text.is_empty() {
+            StreamedAfter::Nothing
+        } else {
+            StreamedAfter::Text
+        };
+        streamed_error(error.inside(key), after, self.usage)
+    }
+
+    const fn unreadable(&self, missing: &'static str) -> CallFailure {
+        CallFailure::Unreadable {
+            missing,
+            usage: self.usage,
+        }
+    }
+}
+
+/// The same body, broken off past `bytes_max`: a server that never stops must not fill us.
+fn bounded(
+    body: BodyStream,
+    bytes_max: usize,
+) -> impl futures_core::Stream<Item = Result<bytes::Bytes, TransportError>> {
+    let mut left = bytes_max;
+    body.map(move |piece| {
+        let piece = piece?;
+        left = left.checked_sub(piece.len()).ok_or_else(|| {
+            TransportError::broken(BrokenAt::InBody, "the stream is larger than allowed")
+        })?;
+        Ok(piece)
+    })
+}
