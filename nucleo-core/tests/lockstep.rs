@@ -85,7 +85,11 @@ impl Pair {
         let mut demand = Demand::new(job.attempt(1));
         for _ in 0..self.random.usize(0..4) {
             let account = self.account();
-            let top = if account.index() < self.permits { 3 } else { 120 };
+            let top = if account.index() < self.permits {
+                3
+            } else {
+                120
+            };
             demand = demand.need(account, self.random.u64(1..=top));
         }
         if self.random.u8(0..5) == 0 {
@@ -160,7 +164,10 @@ impl Pair {
         let to_deadline = self.random.bool();
         match self.naive.poll_timeout() {
             Some(at) if to_deadline => {
-                let early = self.fast.poll_timeout().expect("a deadline as early as the rule's");
+                let early = self
+                    .fast
+                    .poll_timeout()
+                    .expect("a deadline as early as the rule's");
                 assert!(early <= at, "{}: {early} after {at}", self.where_());
                 self.now = self.now.max(at);
             }
@@ -199,7 +206,10 @@ impl Pair {
                 self.naive.verdict(account, Verdict::Success, self.now);
             }
             _ => {
-                let pushback = Verdict::Pushback { sent: self.now, steps: 1 };
+                let pushback = Verdict::Pushback {
+                    sent: self.now,
+                    steps: 1,
+                };
                 self.fast.verdict(account, pushback, self.now);
                 self.naive.verdict(account, pushback, self.now);
             }
@@ -228,7 +238,12 @@ impl Pair {
                 self.held.push((ticket, demand, admitted.order));
             }
         }
-        assert_eq!(self.fast.waiting(), self.naive.waiting(), "{}", self.where_());
+        assert_eq!(
+            self.fast.waiting(),
+            self.naive.waiting(),
+            "{}",
+            self.where_()
+        );
         assert_eq!(self.fast.waiting(), self.waiting.len(), "{}", self.where_());
         for account in &self.accounts[..self.permits] {
             let available = self.fast.limit(*account).available(self.now);
@@ -248,21 +263,37 @@ impl Pair {
                 self.end_one();
                 self.drain();
             }
-            let Some(at) = self.fast.poll_timeout() else { break };
+            let Some(at) = self.fast.poll_timeout() else {
+                break;
+            };
             self.now = self.now.max(at);
             self.drain();
         }
-        assert_eq!(self.waiting.len(), 0, "{}: somebody is stranded", self.where_());
+        assert_eq!(
+            self.waiting.len(),
+            0,
+            "{}: somebody is stranded",
+            self.where_()
+        );
         for account in &self.accounts[..self.permits] {
             let limit = self.fast.limit(*account);
             let capacity = i128::from(limit.capacity(self.now));
-            assert_eq!(limit.available(self.now), capacity, "{}: a leak", self.where_());
+            assert_eq!(
+                limit.available(self.now),
+                capacity,
+                "{}: a leak",
+                self.where_()
+            );
         }
     }
 }
 
 fn seeds() -> std::ops::Range<u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     match number("LOCKSTEP_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number("LOCKSTEP_SEEDS").unwrap_or(2_000),

@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod attempt;
 pub mod runtime;
 pub mod spend;
 mod sync;
+pub mod workflow;

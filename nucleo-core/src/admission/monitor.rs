@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use super::accounts::Accounts;
 use super::attribution::{Shortness, WaitedOn};
-use super::index::{Found, Index};
 use super::classes::ByClass;
+use super::index::{Found, Index};
 use super::order::{Order, Ticket};
 use super::settlement::{Charge, Settlement};
 use super::slots::{Needs, Slots, State, Waiter};

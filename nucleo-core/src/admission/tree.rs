@@ -37,11 +37,18 @@ enum Links {
 pub(crate) struct Tree {
     /// How many accounts the class names.
     width: usize,
+    #[expect(
+        clippy::vec_box,
+        reason = "a vector of nodes would copy all of them as it grows"
+    )]
     nodes: Vec<Box<Node>>,
     free: Vec<u32>,
     root: u32,
     len: usize,
 }
+
+/// Looks at one waiter: its key, its ticket, and its need of the class's n-th account.
+pub(crate) type Visit<'v> = dyn FnMut(Order, Ticket, &dyn Fn(usize) -> u64) + 'v;
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +74,15 @@ pub(crate) struct Probe<'p> {
 
 impl Node {
     fn leaf(width: usize) -> Box<Self> {
-        Self::new(width, Links::Leaf([Ticket { slot: 0, generation: 0 }; FANOUT]))
+        Self::new(
+            width,
+            Links::Leaf(
+                [Ticket {
+                    slot: 0,
+                    generation: 0,
+                }; FANOUT],
+            ),
+        )
     }
 
     fn inner(width: usize) -> Box<Self> {
@@ -76,7 +91,12 @@ impl Node {
 
     fn new(width: usize, links: Links) -> Box<Self> {
         let keys = [Order { tag: 0, number: 0 }; FANOUT];
-        Box::new(Self { len: 0, keys, links, needs: vec![0; width * FANOUT].into() })
+        Box::new(Self {
+            len: 0,
+            keys,
+            links,
+            needs: vec![0; width * FANOUT].into(),
+        })
     }
 
     fn keys(&self) -> &[Order] {
@@ -103,7 +123,9 @@ impl Node {
 
     /// The child below which a key is, or would be.
     fn child_of(&self, key: Order) -> usize {
-        self.keys().partition_point(|first| *first <= key).saturating_sub(1)
+        self.keys()
+            .partition_point(|first| *first <= key)
+            .saturating_sub(1)
     }
 
     fn need(&self, account: usize, at: usize) -> u64 {
@@ -161,8 +183,10 @@ impl Node {
             }
             _ => unreachable!("nodes of one height are of one kind"),
         }
-        for (mine, theirs) in
-            self.needs.chunks_exact(FANOUT).zip(to.needs.chunks_exact_mut(FANOUT))
+        for (mine, theirs) in self
+            .needs
+            .chunks_exact(FANOUT)
+            .zip(to.needs.chunks_exact_mut(FANOUT))
         {
             theirs[end..end + count].copy_from_slice(&mine[at..at + count]);
         }
@@ -173,7 +197,13 @@ impl Node {
 
 impl Tree {
     pub(crate) fn new(width: usize) -> Self {
-        Self { width, nodes: vec![Node::leaf(width)], free: Vec::new(), root: 0, len: 0 }
+        Self {
+            width,
+            nodes: vec![Node::leaf(width)],
+            free: Vec::new(),
+            root: 0,
+            len: 0,
+        }
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -218,19 +248,25 @@ impl Tree {
 
     /// The first waiter, from a key on, whose needs are all free.
     pub(crate) fn search(&self, probe: &mut Probe<'_>) -> Search {
-        if self.len == 0 { Search::Nobody } else { self.search_below(self.root, probe) }
+        if self.len == 0 {
+            Search::Nobody
+        } else {
+            self.search_below(self.root, probe)
+        }
     }
 
     /// Every waiter, in order, with its needs.
-    pub(crate) fn each(&self, each: &mut dyn FnMut(Order, Ticket, &dyn Fn(usize) -> u64)) {
+    pub(crate) fn each(&self, each: &mut Visit<'_>) {
         self.each_below(self.root, each);
     }
 
-    fn each_below(&self, id: u32, each: &mut dyn FnMut(Order, Ticket, &dyn Fn(usize) -> u64)) {
+    fn each_below(&self, id: u32, each: &mut Visit<'_>) {
         let node = self.node(id);
         for at in 0..node.len {
             if node.is_leaf() {
-                each(node.keys[at], node.ticket(at), &|account| node.need(account, at));
+                each(node.keys[at], node.ticket(at), &|account| {
+                    node.need(account, at)
+                });
             } else {
                 self.each_below(node.child(at), each);
             }
@@ -270,13 +306,7 @@ impl Tree {
     }
 
     /// Inserts below a node; a node that was full gives its second half to a new one, told here.
-    fn insert_below(
-        &mut self,
-        id: u32,
-        key: Order,
-        ticket: Ticket,
-        needs: &[u64],
-    ) -> Option<u32> {
+    fn insert_below(&mut self, id: u32, key: Order, ticket: Ticket, needs: &[u64]) -> Option<u32> {
         if self.node(id).is_leaf() {
             return self.insert_in_leaf(id, key, ticket, needs);
         }
@@ -336,7 +366,11 @@ impl Tree {
         };
         self.node_mut(id).move_tail(cut, &mut right);
         let right = self.store(right);
-        if at > cut || cut == FANOUT { (right, at - cut, Some(right)) } else { (id, at, Some(right)) }
+        if at > cut || cut == FANOUT {
+            (right, at - cut, Some(right))
+        } else {
+            (id, at, Some(right))
+        }
     }
 
     fn remove_below(&mut self, id: u32, key: Order) {
@@ -361,7 +395,11 @@ impl Tree {
     /// Joins a sparse child with its neighbour, so that a tree that shrinks gives its nodes back.
     fn merge(&mut self, id: u32, at: usize) {
         let node = self.node(id);
-        let left = if at + 1 < node.len { at } else { at.saturating_sub(1) };
+        let left = if at + 1 < node.len {
+            at
+        } else {
+            at.saturating_sub(1)
+        };
         if left + 1 >= node.len {
             return;
         }
@@ -428,7 +466,10 @@ mod tests {
     }
 
     fn ticket(number: u64) -> Ticket {
-        Ticket { slot: u32::try_from(number).unwrap(), generation: 0 }
+        Ticket {
+            slot: u32::try_from(number).unwrap(),
+            generation: 0,
+        }
     }
 
     /// Every inner node's first keys and smallest needs are those of its children.
@@ -462,7 +503,11 @@ mod tests {
                 match random.u32(0..10) {
                     0..5 => {
                         next += 1;
-                        let at = if random.bool() { next * 1_000 } else { random.u64(1..600_000) };
+                        let at = if random.bool() {
+                            next * 1_000
+                        } else {
+                            random.u64(1..600_000)
+                        };
                         let needs = [random.u64(1..100), random.u64(1..100)];
                         if map.insert(key(at), (ticket(at), needs)).is_none() {
                             tree.insert(key(at), ticket(at), &needs);
@@ -488,11 +533,7 @@ mod tests {
         }
     }
 
-    fn compare(
-        tree: &Tree,
-        map: &BTreeMap<Order, (Ticket, [u64; 2])>,
-        random: &mut fastrand::Rng,
-    ) {
+    fn compare(tree: &Tree, map: &BTreeMap<Order, (Ticket, [u64; 2])>, random: &mut fastrand::Rng) {
         let free = [random.i128(-1..110), random.i128(-1..110)];
         let from = key(random.u64(0..600_000));
         let fits = |needs: &[u64; 2]| needs.iter().zip(free).all(|(n, f)| i128::from(*n) <= f);
@@ -501,12 +542,20 @@ mod tests {
         let mut at = from;
         // Cut short every few nodes, and gone on with: the same answer.
         let found = loop {
-            let mut probe =
-                Probe { from: at, free: &free, blocked: &mut blocked, nodes_left: 3 };
+            let mut probe = Probe {
+                from: at,
+                free: &free,
+                blocked: &mut blocked,
+                nodes_left: 3,
+            };
             match tree.search(&mut probe) {
                 Search::Until(key) if key == at => {
-                    let mut probe =
-                        Probe { from: at, free: &free, blocked: &mut blocked, nodes_left: 9_999 };
+                    let mut probe = Probe {
+                        from: at,
+                        free: &free,
+                        blocked: &mut blocked,
+                        nodes_left: 9_999,
+                    };
                     break tree.search(&mut probe);
                 }
                 Search::Until(key) => at = key,
@@ -517,9 +566,13 @@ mod tests {
             (Search::Found(key, _), Some((wanted, _))) => assert_eq!(key, *wanted),
             (Search::Nobody, None) => {
                 for (_, (_, needs)) in map.range(from..) {
-                    let held = needs.iter().zip(&blocked).zip(free).any(|((need, least), free)| {
-                        least.is_some_and(|least| i128::from(least) > free && *need >= least)
-                    });
+                    let held = needs
+                        .iter()
+                        .zip(&blocked)
+                        .zip(free)
+                        .any(|((need, least), free)| {
+                            least.is_some_and(|least| i128::from(least) > free && *need >= least)
+                        });
                     assert!(held, "everyone is in the way of some need that was told");
                 }
             }

@@ -1,0 +1,97 @@
+//! What an executing job is given: its cancellation, and a meter for each binding.
+//!
+//! The meter is how the outside learns what happened, also when the job is cut off midway: what was
+//! reported until then is what is settled.
+//!
+//! Invariants: usage is cumulative, the last report holds; a report after the end changes nothing.
+//!
+//! Not here: settling (`guard`).
+
+use std::sync::Arc;
+
+use nucleo_core::{AttemptKey, Time, Usage};
+use smallvec::SmallVec;
+use tokio_util::sync::CancellationToken;
+
+use super::signal::Ended;
+use crate::runtime::Clock;
+use crate::sync::Mutex;
+
+/// What was reported of one binding.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reported {
+    pub(crate) sent: Option<Time>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) ended: Option<Ended>,
+}
+
+/// Reports on one binding of a running attempt.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    clock: Arc<dyn Clock>,
+    reported: Arc<Mutex<Reported>>,
+}
+
+impl Meter {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            reported: Arc::new(Mutex::new(Reported::default())),
+        }
+    }
+
+    /// The request leaves now: from here what it was granted stays spent.
+    pub fn mark_sent(&self) {
+        let now = self.clock.now();
+        self.reported.lock().sent = Some(now);
+    }
+
+    /// What the call has used so far; the last word holds.
+    pub fn usage(&self, usage: Usage) {
+        self.reported.lock().usage = Some(usage);
+    }
+
+    /// Where the call ended, when that is known before the job itself ends.
+    pub fn ended(&self, ended: Ended) {
+        self.reported.lock().ended = Some(ended);
+    }
+
+    pub(crate) fn read(&self) -> Reported {
+        *self.reported.lock()
+    }
+}
+
+/// What an attempt was granted.
+#[derive(Clone, Debug)]
+pub struct Granted {
+    /// The attempt.
+    pub key: AttemptKey,
+    /// Fires when the job is cancelled or has timed out; a grace follows, then it is dropped.
+    pub cancel: CancellationToken,
+    pub(crate) meters: SmallVec<[Meter; 1]>,
+    /// Of the work as a whole, for what it holds besides its bindings.
+    pub(crate) work: Meter,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Granted {
+    /// The meter of the `leg`-th binding, from 0.
+    ///
+    /// # Panics
+    /// When the requirements had no such binding.
+    #[must_use]
+    pub fn meter(&self, leg: usize) -> &Meter {
+        &self.meters[leg]
+    }
+
+    /// The work begins now: what is metered besides the bindings stays spent from here.
+    pub fn mark_sent(&self) {
+        self.work.mark_sent();
+    }
+
+    /// The clock of the runtime.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+}

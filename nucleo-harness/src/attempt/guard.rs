@@ -1,0 +1,176 @@
+//! The owner of what an attempt holds, from its grant to its settlement.
+//!
+//! Invariants: it settles exactly once: by [`Guard::settle`], or, when the attempt's task is dropped
+//! with its runtime, by its own drop, from what was reported until then. Money and accounts are
+//! settled together, and before the handle resolves.
+//!
+//! Not here: the table itself (`table`).
+
+use nucleo_core::spend::Booking;
+use nucleo_core::{AccountId, Money, Span, Time, Usage, Verdict};
+use smallvec::SmallVec;
+
+use super::binding::{Binding, Counts};
+use super::granted::Meter;
+use super::signal::{Ended, Failure, Signal};
+use super::table::row;
+use crate::admission::{Ending, Grant};
+use crate::spend::Commitment;
+
+/// One binding, its commitment and what was reported of it.
+#[derive(Debug)]
+pub(crate) struct Leg {
+    pub(crate) binding: Binding,
+    pub(crate) commitment: Commitment,
+    pub(crate) meter: Meter,
+}
+
+impl Leg {
+    /// Replaces the commitment by what is owed.
+    fn book(self, booking: Booking) -> Bill {
+        let booked = self.commitment.settle(booking);
+        if let Some(overspent) = &booked.overspent {
+            tracing::warn!(%overspent, "a bill above its reservation");
+        }
+        Bill {
+            usage: booking.usage(&self.binding.tokens),
+            cost: booked.cost,
+            estimated: booking.is_estimate(),
+            unpriced: booked.cost.is_none(),
+        }
+    }
+}
+
+/// A grant and its legs.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    held: Option<(Grant, SmallVec<[Leg; 1]>)>,
+    work: Meter,
+}
+
+/// What one leg came to.
+#[derive(Debug, Default)]
+pub(crate) struct Bill {
+    pub(crate) usage: Usage,
+    pub(crate) cost: Option<Money>,
+    pub(crate) estimated: bool,
+    pub(crate) unpriced: bool,
+}
+
+/// What was booked in the end, leg by leg.
+pub(crate) type Bills = SmallVec<[Bill; 1]>;
+
+/// How the attempt ended, as the guard needs to know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Verdicts<'f> {
+    Success,
+    Failed(&'f Failure),
+    /// Cancelled, timed out, panicked, dropped.
+    CutOff,
+}
+
+impl Guard {
+    pub(crate) const fn new(grant: Grant, work: Meter, legs: SmallVec<[Leg; 1]>) -> Self {
+        Self {
+            held: Some((grant, legs)),
+            work,
+        }
+    }
+
+    /// Settles accounts and money.
+    pub(crate) fn settle(mut self, verdicts: Verdicts<'_>) -> Bills {
+        self.end(verdicts)
+    }
+
+    fn end(&mut self, verdicts: Verdicts<'_>) -> Bills {
+        let Some((grant, legs)) = self.held.take() else {
+            return Bills::new();
+        };
+        let legs_sent = legs.iter().any(|leg| leg.meter.read().sent.is_some());
+        if !legs_sent && self.work.read().sent.is_none() {
+            grant.roll_back();
+            // Nothing is owed: the commitments are released as they drop.
+            return Bills::new();
+        }
+        let mut ending = Ending::default();
+        let mut owed = SmallVec::<[(Leg, Option<Booking>); 1]>::new();
+        let now = grant.clock().now();
+        for leg in legs {
+            let reported = leg.meter.read();
+            let ended = ended(reported.sent, reported.ended, verdicts);
+            let row = row(ended, reported.usage, &leg.binding);
+            ending.settlement = row.charges.apply(&leg.binding, ending.settlement);
+            pace(&mut ending, &leg.binding, verdicts, reported.sent, now);
+            owed.push((leg, row.booking));
+        }
+        grant.settle(ending);
+        owed.into_iter()
+            .filter_map(|(leg, booking)| Some(leg.book(booking?)))
+            .collect()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let _ = self.end(Verdicts::CutOff);
+    }
+}
+
+/// Where a leg ended: what the failure says, unless the meter knows better.
+fn ended(sent: Option<Time>, known: Option<Ended>, verdicts: Verdicts<'_>) -> Ended {
+    if sent.is_none() {
+        return Ended::Unsent;
+    }
+    match (verdicts, known) {
+        (Verdicts::Failed(failure), None) => failure.ended,
+        (_, Some(ended)) => ended,
+        (Verdicts::Success, None) => Ended::InFull,
+        (Verdicts::CutOff, None) => Ended::Incomplete,
+    }
+}
+
+/// What the end says about the accounts' pace.
+fn pace(
+    ending: &mut Ending,
+    binding: &Binding,
+    verdicts: Verdicts<'_>,
+    sent: Option<Time>,
+    now: Time,
+) {
+    let Some(sent) = sent else {
+        return;
+    };
+    let (verdict, retry_after, drain) = match verdicts {
+        Verdicts::Success => (Some(Verdict::Success), None, false),
+        Verdicts::CutOff => (None, None, false),
+        Verdicts::Failed(failure) => match failure.signal {
+            Signal::RateLimited { retry_after } => (
+                Some(Verdict::Pushback { sent, steps: 1 }),
+                retry_after,
+                retry_after.is_none(),
+            ),
+            Signal::Overloaded { retry_after } => (
+                Some(Verdict::Pushback { sent, steps: 3 }),
+                retry_after,
+                false,
+            ),
+            Signal::Transient { retry_after } => (None, retry_after, false),
+            // The model answered; what it said is another matter.
+            Signal::Truncated | Signal::Correction => (Some(Verdict::Success), None, false),
+            _ => (None, None, false),
+        },
+    };
+    ending.verdict = verdict;
+    ending.park_until = retry_after.map(|span: Span| now.saturating_add(span));
+    ending.drain = drain;
+    ending.buckets.extend(buckets(binding));
+}
+
+/// The accounts of a binding that a pace concerns: its buckets, not its calls at once.
+fn buckets(binding: &Binding) -> impl Iterator<Item = AccountId> + '_ {
+    let paced = binding
+        .accounts
+        .iter()
+        .filter(|counted| counted.counts != Counts::Calls);
+    paced.map(|counted| counted.account)
+}

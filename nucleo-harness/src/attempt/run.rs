@@ -1,0 +1,291 @@
+//! A job from its first requirements to its end: the attempts, in order.
+//!
+//! Each attempt: requirements, spend gates, line, running in a task of its own that owns the grant,
+//! settlement, and on a retry signal a pause; everything before the grant runs in the caller's
+//! future and holds nothing but a commitment.
+//!
+//! Invariants: the result is told after everything is settled, once; every await before the grant
+//! ends when the job is cancelled; dropping the caller's future cancels the job.
+//!
+//! Not here: the running attempt (`running`), what comes back (`table`), the law of the steps (`step`).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::poll;
+use nucleo_core::{Demand, Order, Span};
+use smallvec::SmallVec;
+use tokio_util::sync::CancellationToken;
+
+use super::binding::Binding;
+use super::granted::{Granted, Meter};
+use super::guard::{Guard, Leg};
+use super::job::{History, Job, JobError, JobOptions, Past, Requirements};
+use super::record::{JobEnd, JobRecord};
+use super::retry::{Budget, pause};
+use super::running::{self, Cut, Running};
+use super::signal::Failure;
+use super::step::StepEvent;
+use crate::admission::{Grant, panic_text};
+use crate::spend::{Commitment, SpendError, SpendGate as _};
+use crate::workflow::{Harness, Place};
+
+/// Runs a job at its place.
+pub(crate) async fn run<J: Job>(place: Place, options: JobOptions, job: J) -> JobEnd<J::Out> {
+    // Whoever drops this future cancels the job, also while its attempt runs in its own task.
+    let _cancel = place.cancel().clone().drop_guard();
+    let mut walk = Walk::new(place, options);
+    let result = walk.attempts(job).await;
+    walk.place.step(StepEvent::Over);
+    JobEnd {
+        result,
+        record: walk.record,
+    }
+}
+
+/// A job on its way.
+struct Walk {
+    place: Place,
+    options: JobOptions,
+    history: History,
+    budget: Budget,
+    wait_left: Span,
+    order: Option<Order>,
+    record: JobRecord,
+}
+
+impl Walk {
+    fn new(place: Place, options: JobOptions) -> Self {
+        Self {
+            history: History::default(),
+            budget: Budget::new(options.retry),
+            wait_left: options.max_wait,
+            order: None,
+            record: JobRecord {
+                job: place.job(),
+                ..JobRecord::default()
+            },
+            place,
+            options,
+        }
+    }
+
+    fn harness(&self) -> &Harness {
+        self.place.harness()
+    }
+
+    async fn attempts<J: Job>(&mut self, mut job: J) -> Result<J::Out, JobError> {
+        loop {
+            let requirements = self.prepare(&mut job)?;
+            let commitments = self.approve(&requirements.bindings).await?;
+            let grant = self.admit(&requirements).await?;
+            let models = requirements
+                .bindings
+                .iter()
+                .map(|b| Arc::clone(&b.model))
+                .collect();
+            let ran = self.execute(job, requirements, commitments, grant).await?;
+            self.record.booked(&ran.bills);
+            job = ran.job;
+            let failure = match ran.outcome {
+                Ok(out) => return Ok(out),
+                Err(Cut::Failed(failure)) => failure,
+                Err(cut) => return Err(cut.into_error()),
+            };
+            self.pause(models, failure).await?;
+        }
+    }
+
+    /// Reads the requirements of the next attempt.
+    fn prepare<J: Job>(&self, job: &mut J) -> Result<Requirements, JobError> {
+        if self.place.cancel().is_cancelled() {
+            return Err(self.place.cancelled());
+        }
+        let read = catch_unwind(AssertUnwindSafe(|| job.requirements(&self.history)));
+        let requirements = read
+            .map_err(|payload| JobError::Panicked {
+                message: panic_text(payload.as_ref()).into(),
+            })?
+            .map_err(|failure| JobError::failed(&self.history, failure))?;
+        self.place.step(StepEvent::Prepared);
+        Ok(requirements)
+    }
+
+    /// Asks the spend gates for every binding.
+    async fn approve(
+        &mut self,
+        bindings: &[Binding],
+    ) -> Result<SmallVec<[Commitment; 1]>, JobError> {
+        let clock = Arc::clone(self.harness().clock());
+        let since = clock.now();
+        let mut commitments = SmallVec::new();
+        for binding in bindings {
+            let key = self.place.job().attempt(self.history.next_attempt());
+            let ask = binding.ask(self.place.workflow_id(), key, &self.options);
+            let due = since.saturating_add(self.wait_left);
+            let asked = self.harness().gates().approve(ask);
+            let mut asked = pin!(asked);
+            let approved = match poll!(asked.as_mut()) {
+                Poll::Ready(approved) => approved,
+                Poll::Pending => {
+                    let _waits = self.options.siblings.enter();
+                    tokio::select! {
+                        biased;
+                        () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
+                        approved = asked => approved,
+                        () = clock.sleep_until(due) => return Err(self.expired()),
+                    }
+                }
+            };
+            commitments.push(approved.map_err(|error| match error {
+                SpendError::Refused(refusal) => JobError::Refused(refusal),
+                SpendError::ShutDown => JobError::ShutDown,
+                error => JobError::NotApproved(error),
+            })?);
+        }
+        self.wait_left = self.wait_left.saturating_sub(clock.now().since(since));
+        self.place.step(StepEvent::Approved);
+        Ok(commitments)
+    }
+
+    /// The money that it waits for is its siblings'.
+    fn expired(&self) -> JobError {
+        let (waited, on) = (
+            self.options.max_wait,
+            Arc::from("siblings under the same cap"),
+        );
+        JobError::NotAdmitted(nucleo_core::AdmitError::Expired { waited, on })
+    }
+
+    /// Waits in the line.
+    async fn admit(&mut self, requirements: &Requirements) -> Result<Grant, JobError> {
+        let demand = self.demand(requirements);
+        let admitted = tokio::select! {
+            biased;
+            () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
+            admitted = self.harness().admission().admit(demand) => admitted,
+        };
+        let grant = admitted.map_err(|error| match error {
+            nucleo_core::AdmitError::ShutDown => JobError::ShutDown,
+            error => JobError::NotAdmitted(error),
+        })?;
+        self.order = Some(grant.order());
+        self.wait_left = self.wait_left.saturating_sub(grant.waited());
+        let admission = self.place.harness().admission();
+        self.record.granted(admission, &grant);
+        self.place.step(StepEvent::Granted);
+        Ok(grant)
+    }
+
+    fn demand(&self, requirements: &Requirements) -> Demand {
+        let key = self.place.job().attempt(self.history.next_attempt());
+        let counted = requirements
+            .bindings
+            .iter()
+            .flat_map(|binding| binding.accounts.iter());
+        let metered = counted.map(|counted| (counted.account, counted.amount));
+        let besides = requirements
+            .needs
+            .iter()
+            .map(|need| (need.account, need.amount));
+        metered
+            .chain(besides)
+            .fold(Demand::new(key), |demand, (account, amount)| {
+                demand.need(account, amount)
+            })
+            .workflow(self.place.workflow_id())
+            .max_wait(self.wait_left)
+            .hold_at_most(
+                requirements
+                    .timeout
+                    .saturating_add(running::grace(requirements.timeout)),
+            )
+            .place(self.order)
+    }
+
+    /// Runs the attempt in a task of its own.
+    async fn execute<J: Job>(
+        &mut self,
+        job: J,
+        requirements: Requirements,
+        commitments: SmallVec<[Commitment; 1]>,
+        grant: Grant,
+    ) -> Result<running::Ran<J>, JobError> {
+        let clock = Arc::clone(self.harness().clock());
+        let meter = |_| Meter::new(Arc::clone(&clock));
+        let meters: SmallVec<[Meter; 1]> = requirements.bindings.iter().map(meter).collect();
+        let work = Meter::new(Arc::clone(&clock));
+        let token: CancellationToken = self.place.cancel().child_token();
+        let granted = Granted {
+            key: self.place.job().attempt(self.history.next_attempt()),
+            cancel: token.clone(),
+            meters: meters.clone(),
+            work: work.clone(),
+            clock: Arc::clone(&clock),
+        };
+        self.record.model = requirements.bindings.last().map(|b| Arc::clone(&b.model));
+        let legs = requirements
+            .bindings
+            .into_iter()
+            .zip(commitments)
+            .zip(meters);
+        let legs = legs.map(|((binding, commitment), meter)| Leg {
+            binding,
+            commitment,
+            meter,
+        });
+        let guard = Guard::new(grant, work, legs.collect());
+        let cancel = self.place.cancel().clone();
+        let running = Running {
+            job,
+            granted,
+            guard,
+            cancel,
+            token,
+            timeout: requirements.timeout,
+        };
+        let task = self.harness().tasks().spawn(running.run(clock));
+        // The task ends by itself; it can only be lost with the runtime below us.
+        task.await.map_err(|_| JobError::ShutDown)
+    }
+
+    /// Pauses before the next attempt, or ends the job if there is none.
+    async fn pause(
+        &mut self,
+        models: SmallVec<[Arc<str>; 1]>,
+        failure: Failure,
+    ) -> Result<(), JobError> {
+        if self.place.cancel().is_cancelled() {
+            return Err(self.place.cancelled());
+        }
+        if !self.budget.take(failure.signal) {
+            return Err(JobError::failed(&self.history, failure));
+        }
+        let attempt = self.history.next_attempt();
+        let pause = self
+            .harness()
+            .random(|random| pause(failure.signal, attempt, random));
+        if failure.signal.retry_after().is_some() && pause > self.wait_left {
+            return Err(JobError::WaitTooLong {
+                asked: pause,
+                left: self.wait_left,
+                failure,
+            });
+        }
+        tracing::debug!(job = %self.place.job(), attempt, signal = failure.signal.name(), %pause, "retry");
+        self.history.push(Past { models, failure });
+        self.place.step(StepEvent::Retrying);
+        let clock = self.harness().clock();
+        let until = clock.now().saturating_add(pause);
+        let sleep = clock.sleep_until(until);
+        tokio::select! {
+            biased;
+            () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
+            () = sleep => {}
+        }
+        self.place.step(StepEvent::Resumed);
+        Ok(())
+    }
+}

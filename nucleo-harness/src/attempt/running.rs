@@ -1,0 +1,124 @@
+//! A running attempt: its own task, which owns the grant until everything is settled.
+//!
+//! Invariants: it ends by itself, within its timeout and the grace after it; a cancellation wins
+//! over a result that comes at the same time; panics end here.
+//!
+//! Not here: what led to the grant (`run`), what comes back (`guard`).
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use nucleo_core::Span;
+use tokio_util::sync::CancellationToken;
+
+use super::granted::Granted;
+use super::guard::{Bills, Guard, Verdicts};
+use super::job::{Job, JobError};
+use super::signal::Failure;
+use crate::admission::panic_text;
+use crate::runtime::Clock;
+
+/// The grace after a timeout or a cancellation: a tenth of the timeout, within these.
+const GRACE: (Span, Span) = (Span::from_millis(500), Span::from_secs(30));
+
+/// How long a job has to end by itself once its cancellation has fired.
+pub(crate) fn grace(timeout: Span) -> Span {
+    Span::from_nanos(timeout.as_nanos() / 10).clamp(GRACE.0, GRACE.1)
+}
+
+/// Why an attempt has no answer.
+#[derive(Debug)]
+pub(crate) enum Cut {
+    Failed(Failure),
+    Cancelled,
+    TimedOut(Span),
+    Panicked(Arc<str>),
+}
+
+impl Cut {
+    pub(crate) fn into_error(self) -> JobError {
+        match self {
+            Self::Cancelled => JobError::Cancelled,
+            Self::TimedOut(after) => JobError::TimedOut { after },
+            Self::Panicked(message) => JobError::Panicked { message },
+            Self::Failed(failure) => JobError::Failed {
+                attempts: 1,
+                failure,
+            },
+        }
+    }
+}
+
+/// An attempt that ran.
+pub(crate) struct Ran<J: Job> {
+    pub(crate) job: J,
+    pub(crate) outcome: Result<J::Out, Cut>,
+    pub(crate) bills: Bills,
+}
+
+/// An attempt about to run.
+pub(crate) struct Running<J> {
+    pub(crate) job: J,
+    pub(crate) granted: Granted,
+    pub(crate) guard: Guard,
+    /// The job's cancellation.
+    pub(crate) cancel: CancellationToken,
+    /// The attempt's, which also fires at its timeout.
+    pub(crate) token: CancellationToken,
+    pub(crate) timeout: Span,
+}
+
+impl<J: Job> Running<J> {
+    /// Executes the job, and settles when it is gone.
+    pub(crate) async fn run(mut self, clock: Arc<dyn Clock>) -> Ran<J> {
+        let outcome = {
+            let work = AssertUnwindSafe(self.job.execute(self.granted)).catch_unwind();
+            drive(pin!(work), &self.cancel, &self.token, &*clock, self.timeout).await
+        };
+        let bills = self.guard.settle(match &outcome {
+            Ok(_) => Verdicts::Success,
+            Err(Cut::Failed(failure)) => Verdicts::Failed(failure),
+            Err(_) => Verdicts::CutOff,
+        });
+        Ran {
+            job: self.job,
+            outcome,
+            bills,
+        }
+    }
+}
+
+type Caught<T> = Result<Result<T, Failure>, Box<dyn std::any::Any + Send>>;
+
+/// Polls the work to its end, its cancellation, or its timeout.
+async fn drive<T>(
+    mut work: Pin<&mut impl Future<Output = Caught<T>>>,
+    cancel: &CancellationToken,
+    token: &CancellationToken,
+    clock: &dyn Clock,
+    timeout: Span,
+) -> Result<T, Cut> {
+    let deadline = clock.now().saturating_add(timeout);
+    let cut = tokio::select! {
+        biased;
+        () = cancel.cancelled() => Cut::Cancelled,
+        ended = &mut work => {
+            return ended
+                .map_err(|payload| Cut::Panicked(panic_text(payload.as_ref()).into()))?
+                .map_err(Cut::Failed);
+        }
+        () = clock.sleep_until(deadline) => Cut::TimedOut(timeout),
+    };
+    token.cancel();
+    let end_of_grace = clock.now().saturating_add(grace(timeout));
+    tokio::select! {
+        biased;
+        // What it answers now is too late, but what it reports still counts.
+        _ = &mut work => {}
+        () = clock.sleep_until(end_of_grace) => {}
+    }
+    Err(cut)
+}

@@ -1,0 +1,21 @@
+//! Workflows: what agents and jobs belong to.
+//!
+//! - [`Harness`]: the runtime's handle; [`Workflow`]: an id, a cap, a tree; [`Node`]: an agent's
+//!   place in it; `place`: a job's;
+//! - [`LiveJob`]: who has not ended, where, since when; [`Event`], [`Journal`]: what happened.
+//!
+//! Invariants: a cancellation reaches all below; the shutdown returns when everything is settled.
+//!
+//! Not here: fan-out and agents (`nucleo-agents`), one job's attempts (`attempt`).
+
+mod event;
+mod harness;
+mod live;
+mod place;
+mod tree;
+
+pub use event::{EVENT_VERSION, Event, EventKind, Journal};
+pub use harness::{Harness, HarnessBuilder};
+pub use live::LiveJob;
+pub(crate) use place::Place;
+pub use tree::{Node, Workflow, WorkflowBuilder};

@@ -1,0 +1,112 @@
+//! A job's place in its workflow's tree.
+//!
+//! Invariants: a place is registered among the live jobs from its making to its drop; its steps
+//! follow the law of [`Step`], and each is given to the journal first.
+//!
+//! Not here: what the job does (`attempt`).
+
+use std::sync::Arc;
+
+use nucleo_core::{JobId, WorkflowId};
+use tokio_util::sync::CancellationToken;
+
+use super::event::EventKind;
+use super::harness::Harness;
+use super::live::LiveJob;
+use super::tree::State;
+use crate::attempt::{JobError, Step, StepEvent};
+
+/// One job's place.
+#[derive(Debug)]
+pub(crate) struct Place {
+    state: Arc<State>,
+    job: JobId,
+    cancel: CancellationToken,
+}
+
+impl Place {
+    pub(super) fn take(
+        state: Arc<State>,
+        job: JobId,
+        parent: JobId,
+        cancel: CancellationToken,
+        agent: Arc<str>,
+    ) -> Self {
+        state.record(EventKind::JobStarted {
+            job,
+            parent,
+            agent: Arc::clone(&agent),
+        });
+        let since = state.harness().clock().now();
+        let live = LiveJob {
+            job,
+            agent,
+            attempts: 0,
+            step: Step::Preparing,
+            since,
+        };
+        state.live().lock().insert(job, live);
+        Self { state, job, cancel }
+    }
+
+    pub(crate) fn harness(&self) -> &Harness {
+        self.state.harness()
+    }
+
+    pub(crate) const fn job(&self) -> JobId {
+        self.job
+    }
+
+    pub(crate) fn workflow_id(&self) -> WorkflowId {
+        self.state.id()
+    }
+
+    /// Fires when the job is cancelled, by itself or with its workflow.
+    pub(crate) const fn cancel(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// What a job that was cut off says: a shutdown cancels too.
+    pub(crate) fn cancelled(&self) -> JobError {
+        if self.harness().is_stopping() {
+            JobError::ShutDown
+        } else {
+            JobError::Cancelled
+        }
+    }
+
+    /// Goes on.
+    ///
+    /// # Panics
+    /// When the law of the steps has no such step: a bug of the attempt's.
+    pub(crate) fn step(&self, event: StepEvent) {
+        let mut jobs = self.state.live().lock();
+        let live = jobs
+            .get_mut(&self.job)
+            .expect("a place is registered until it is dropped");
+        let step = live
+            .step
+            .next(event)
+            .expect("the attempt follows the law of the steps");
+        drop(jobs);
+        self.state.record(EventKind::JobStepped {
+            job: self.job,
+            event,
+            step,
+        });
+        let now = self.harness().clock().now();
+        let mut jobs = self.state.live().lock();
+        let live = jobs
+            .get_mut(&self.job)
+            .expect("a place is registered until it is dropped");
+        live.step = step;
+        live.since = now;
+        live.attempts += u32::from(event == StepEvent::Granted);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.state.live().lock().remove(&self.job);
+    }
+}
