@@ -1,0 +1,41 @@
+//! How the command ends.
+//!
+//! | code | when |
+//! | --- | --- |
+//! | 0 | all is well |
+//! | 1 | some items failed, or were not submitted |
+//! | 2 | nothing could start: the arguments, a file or the catalog are wrong |
+//! | 3 | a cap refused work |
+//! | 74 | output was lost: a full disk, a closed pipe |
+//! | 130 | cancelled by the second Ctrl-C |
+//!
+//! Not here: which of them a command's outcome calls for (`commands`).
+
+use std::process::ExitCode;
+
+/// Nothing could start.
+pub(crate) const USAGE: u8 = 2;
+/// Output was lost (`EX_IOERR` of sysexits.h).
+pub(crate) const OUTPUT_LOST: u8 = 74;
+
+/// Output could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "can't write {place}: what was written before is whole; free some space or choose another place"
+)]
+pub(crate) struct OutputLost {
+    pub(crate) place: String,
+    #[source]
+    pub(crate) cause: std::io::Error,
+}
+
+/// Prints an error with its causes and says how the command ends.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let lost = error.downcast_ref::<OutputLost>();
+    // Whoever closed the pipe has seen what he wanted; there is nobody to tell.
+    let closed = lost.is_some_and(|lost| lost.cause.kind() == std::io::ErrorKind::BrokenPipe);
+    if !closed {
+        eprintln!("nucleo: {error:#}");
+    }
+    ExitCode::from(if lost.is_some() { OUTPUT_LOST } else { USAGE })
+}
