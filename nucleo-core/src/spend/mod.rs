@@ -16,16 +16,12 @@ mod ask;
 mod caps;
 mod ledger;
 mod line;
-#[cfg(test)]
-mod lockstep;
 mod price;
 mod refusal;
 mod scope;
 mod slab;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_scopes;
 mod totals;
 
 pub use ask::{Ask, Booked, Booking, Decision, NearCap, Outcome, Overspent, Stop};

@@ -1,11 +1,11 @@
 //! Scripts on the ledger: one line a step, and what is expected of it.
 //!
 //! Money is told in cents of a dollar: an ask of 20 reserves 0.20 USD, and a settlement of 5 books
-//! 0.05 USD. The random walk against the naive rule is in `lockstep`.
+//! 0.05 USD. The random walk beside the naive rule is in `lockstep`.
 
 use std::collections::BTreeMap;
 
-use super::*;
+use crate::spend::*;
 use crate::{Currency, Money, Reserved, Usage, WorkflowId};
 
 pub(super) const W: WorkflowId = WorkflowId::from_u128(7);

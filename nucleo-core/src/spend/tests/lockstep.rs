@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::tests::{ask, cents, used};
-use super::*;
+use super::script::{ask, cents, used};
+use crate::spend::*;
 use crate::{Money, WorkflowId};
 
 /// One attempt, for ever.

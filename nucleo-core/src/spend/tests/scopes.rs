@@ -1,7 +1,9 @@
-//! Cases beside the script of `tests`: several scopes, other currencies, days, and the bounds.
+//! Cases that need more words than a script: several scopes, other currencies, days, and bounds.
+//!
+//! Helpers and the unit, cents, are those of `script`.
 
-use super::tests::{V, W, ask, cent_price, cents, run, used};
-use super::*;
+use super::script::{V, W, ask, cent_price, cents, run, used};
+use crate::spend::*;
 use crate::{Reserved, Usage};
 
 #[test]
