@@ -13,8 +13,7 @@ use nucleo_core::{Account, AccountId, Demand, Monitor, Span, Time};
 
 use super::admit::Admit;
 use super::shared::Shared;
-use super::timer;
-use crate::runtime::Clock;
+use crate::runtime::{Clock, NextTurn, start_timer};
 
 /// The one place where jobs wait.
 ///
@@ -64,7 +63,13 @@ impl Admission {
     #[must_use]
     pub fn start(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
         let admission = Self::without_timer(monitor, clock);
-        tokio::spawn(timer::run(Arc::downgrade(&admission.shared)));
+        let shared = Arc::downgrade(&admission.shared);
+        let bell = admission.shared.bell().clone();
+        start_timer(Arc::clone(admission.clock()), bell, move || {
+            shared.upgrade().map_or(NextTurn::Over, |shared| {
+                shared.turn().map_or(NextTurn::OnBell, NextTurn::At)
+            })
+        });
         admission
     }
 

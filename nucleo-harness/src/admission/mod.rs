@@ -1,18 +1,17 @@
 //! Admission: the async shell around the monitor.
 //!
 //! - [`Admission`]: the handle; [`Admit`]: the future that waits; [`Grant`]: what it ends with;
-//! - `shared`: the lock; `seats`: where outcomes are picked up; `timer`: the one timer task.
+//! - `shared`: the lock; `seats`: where outcomes are picked up.
 //!
 //! Invariants: decisions are made under the lock, wakers are called after it; nothing polls: the
 //! thread that changed something runs the line, and one task sleeps until the earliest deadline.
 //!
-//! Not here: the rule itself (`nucleo_core::admission`).
+//! Not here: the rule itself (`nucleo_core::admission`), the timer task (`runtime`).
 
 mod admit;
 mod handle;
 mod seats;
 mod shared;
-mod timer;
 
 pub use admit::{Admit, Ending, Grant};
 pub use handle::{AccountStatus, Admission};

@@ -8,7 +8,7 @@
 //! every waiter and every later call with the cause, so that nobody hangs and nothing unwinds out of
 //! a drop.
 //!
-//! Not here: the futures (`admit`), the timer task (`timer`), the rule (`nucleo-core`).
+//! Not here: the futures (`admit`), the timer task (`runtime::timer`), the rule (`nucleo-core`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,10 +16,9 @@ use std::task::Waker;
 
 use nucleo_core::{Action, AdmitError, Monitor, Time};
 use smallvec::SmallVec;
-use tokio::sync::Notify;
 
 use super::seats::Seats;
-use crate::runtime::Clock;
+use crate::runtime::{Bell, Clock};
 use crate::sync::Mutex;
 
 /// How many decisions one lock hold makes at most.
@@ -43,7 +42,7 @@ pub(crate) struct Shared {
     core: Mutex<Core>,
     clock: Arc<dyn Clock>,
     /// Rung when the timer task has to look again, and at the end.
-    bell: Arc<Notify>,
+    bell: Bell,
 }
 
 /// Wakers to call once the lock is free.
@@ -61,7 +60,7 @@ impl Shared {
         Self {
             core: Mutex::new(core),
             clock,
-            bell: Arc::new(Notify::new()),
+            bell: Bell::default(),
         }
     }
 
@@ -105,7 +104,7 @@ impl Shared {
             waker.wake();
         }
         if ring {
-            self.bell.notify_one();
+            self.bell.ring();
         }
         result
     }
@@ -134,14 +133,14 @@ impl Shared {
         &self.clock
     }
 
-    pub(crate) const fn bell(&self) -> &Arc<Notify> {
+    pub(crate) const fn bell(&self) -> &Bell {
         &self.bell
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.bell.notify_one();
+        self.bell.ring();
     }
 }
 
