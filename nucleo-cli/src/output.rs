@@ -17,9 +17,7 @@ pub(crate) struct Output {
 
 impl Output {
     pub(crate) fn stdout() -> Self {
-        Self {
-            out: BufWriter::new(std::io::stdout().lock()),
-        }
+        Self { out: BufWriter::new(std::io::stdout().lock()) }
     }
 
     pub(crate) fn line(&mut self, text: &str) -> anyhow::Result<()> {
@@ -37,9 +35,5 @@ impl Output {
 }
 
 fn lost(cause: std::io::Error) -> anyhow::Error {
-    OutputLost {
-        place: "standard output".to_owned(),
-        cause,
-    }
-    .into()
+    OutputLost { place: "standard output".to_owned(), cause }.into()
 }

@@ -75,10 +75,7 @@ impl Demand {
         if amount == 0 {
             return self;
         }
-        match self
-            .needs
-            .binary_search_by_key(&account, |need| need.account)
-        {
+        match self.needs.binary_search_by_key(&account, |need| need.account) {
             Ok(at) => {
                 let sum = self.needs[at].amount.checked_add(amount);
                 self.needs[at].amount = sum.expect("one demand asks for more than u64::MAX");
@@ -137,7 +134,5 @@ impl Demand {
 
 /// How much `needs`, sorted by account, ask of `account`.
 pub(crate) fn amount_of(needs: &[Need], account: AccountId) -> u64 {
-    needs
-        .binary_search_by_key(&account, |need| need.account)
-        .map_or(0, |at| needs[at].amount)
+    needs.binary_search_by_key(&account, |need| need.account).map_or(0, |at| needs[at].amount)
 }

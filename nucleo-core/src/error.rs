@@ -53,10 +53,7 @@ pub enum AdmitError {
     },
 }
 
-const _: () = assert!(
-    size_of::<AdmitError>() <= 40,
-    "a Result of admission must stay small"
-);
+const _: () = assert!(size_of::<AdmitError>() <= 40, "a Result of admission must stay small");
 
 impl AdmitError {
     /// The name that logs, metrics and reports share.

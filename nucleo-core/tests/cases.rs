@@ -19,11 +19,7 @@ struct Expected {
 
 /// How far an instant may be off: 1 ms where memory's curve is floating point, else 0.01 ms.
 fn tolerance_ms(scenario: &Scenario) -> f64 {
-    if scenario.memory.is_empty() {
-        0.01
-    } else {
-        1.0
-    }
+    if scenario.memory.is_empty() { 0.01 } else { 1.0 }
 }
 
 fn differences(text: &str) -> Vec<String> {
@@ -68,21 +64,11 @@ fn every_case_agrees() {
         let found = differences(&text);
         if !found.is_empty() {
             let name = path.file_name().expect("a file").display().to_string();
-            let first = found
-                .iter()
-                .take(5)
-                .cloned()
-                .collect::<Vec<_>>()
-                .join("\n  ");
+            let first = found.iter().take(5).cloned().collect::<Vec<_>>().join("\n  ");
             wrong.push(format!("{name}: {} differ\n  {first}", found.len()));
         }
         count += 1;
     }
-    assert!(
-        wrong.is_empty(),
-        "{} of {count} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(count >= 78, "only {count} cases found");
 }

@@ -4,7 +4,7 @@
 //! A failure prints its seed; `LOCKSTEP_SEED=n cargo test -p nucleo-core --test lockstep` runs that
 //! seed alone, and `LOCKSTEP_SEEDS=n` runs more of them.
 
-use nucleo_core::admission::{ByClass, Naive};
+use nucleo_core::admission::{ByClass, Naive, Policy, Protect};
 use nucleo_core::limits::{Permits, Rate, TokenBucket};
 use nucleo_core::{
     Account, AccountId, Action, Charge, Demand, JobId, Monitor, Order, Settlement, Span, Ticket,
@@ -44,9 +44,20 @@ impl Pair {
         }
         for at in 0..buckets {
             let rate = Rate::per_second(random.u64(1..200)).burst(random.u64(1..300));
-            accounts.push(fast.open(format!("b{at}"), TokenBucket::new(rate).unwrap()));
-            naive.open(format!("b{at}"), TokenBucket::new(rate).unwrap());
+            accounts.push(
+                fast.open(format!("b{at}"), TokenBucket::new(rate).expect("a rate in range")),
+            );
+            naive.open(format!("b{at}"), TokenBucket::new(rate).expect("a rate in range"));
         }
+        let mut policy = if random.u8(0..3) == 0 { Policy::fair() } else { Policy::fifo() };
+        policy = match random.u8(0..6) {
+            0 => policy.protect(Protect::Overtaken(0)),
+            1 => policy.protect(Protect::Overtaken(random.usize(1..4))),
+            2 => policy.protect(Protect::Waited(Span::from_millis(random.u64(0..2_000)))),
+            _ => policy.weight(WorkflowId::from_u128(1), random.u32(1..4)),
+        };
+        fast.share(policy.clone());
+        naive.share(policy);
         let memory = random.u8(0..4) == 0;
         if memory {
             fast.watch_memory();
@@ -82,14 +93,11 @@ impl Pair {
     fn demand(&mut self) -> Demand {
         self.jobs += 1;
         let job = JobId::root(WorkflowId::from_u128(1)).child(self.jobs);
-        let mut demand = Demand::new(job.attempt(1));
+        let workflow = WorkflowId::from_u128(self.random.u128(0..4));
+        let mut demand = Demand::new(job.attempt(1)).workflow(workflow);
         for _ in 0..self.random.usize(0..4) {
             let account = self.account();
-            let top = if account.index() < self.permits {
-                3
-            } else {
-                120
-            };
+            let top = if account.index() < self.permits { 3 } else { 120 };
             demand = demand.need(account, self.random.u64(1..=top));
         }
         if self.random.u8(0..5) == 0 {
@@ -164,10 +172,7 @@ impl Pair {
         let to_deadline = self.random.bool();
         match self.naive.poll_timeout() {
             Some(at) if to_deadline => {
-                let early = self
-                    .fast
-                    .poll_timeout()
-                    .expect("a deadline as early as the rule's");
+                let early = self.fast.poll_timeout().expect("a deadline as early as the rule's");
                 assert!(early <= at, "{}: {early} after {at}", self.where_());
                 self.now = self.now.max(at);
             }
@@ -183,8 +188,8 @@ impl Pair {
             self.naive.resize(account, capacity, self.now);
         } else {
             let rate = Rate::per_second(self.random.u64(1..200)).burst(self.random.u64(1..300));
-            self.fast.reconfigure(account, rate, self.now).unwrap();
-            self.naive.reconfigure(account, rate, self.now).unwrap();
+            self.fast.reconfigure(account, rate, self.now).expect("a rate in range");
+            self.naive.reconfigure(account, rate, self.now).expect("a rate in range");
         }
     }
 
@@ -206,10 +211,7 @@ impl Pair {
                 self.naive.verdict(account, Verdict::Success, self.now);
             }
             _ => {
-                let pushback = Verdict::Pushback {
-                    sent: self.now,
-                    steps: 1,
-                };
+                let pushback = Verdict::Pushback { sent: self.now, steps: 1 };
                 self.fast.verdict(account, pushback, self.now);
                 self.naive.verdict(account, pushback, self.now);
             }
@@ -238,12 +240,7 @@ impl Pair {
                 self.held.push((ticket, demand, admitted.order));
             }
         }
-        assert_eq!(
-            self.fast.waiting(),
-            self.naive.waiting(),
-            "{}",
-            self.where_()
-        );
+        assert_eq!(self.fast.waiting(), self.naive.waiting(), "{}", self.where_());
         assert_eq!(self.fast.waiting(), self.waiting.len(), "{}", self.where_());
         for account in &self.accounts[..self.permits] {
             let available = self.fast.limit(*account).available(self.now);
@@ -269,31 +266,17 @@ impl Pair {
             self.now = self.now.max(at);
             self.drain();
         }
-        assert_eq!(
-            self.waiting.len(),
-            0,
-            "{}: somebody is stranded",
-            self.where_()
-        );
+        assert_eq!(self.waiting.len(), 0, "{}: somebody is stranded", self.where_());
         for account in &self.accounts[..self.permits] {
             let limit = self.fast.limit(*account);
             let capacity = i128::from(limit.capacity(self.now));
-            assert_eq!(
-                limit.available(self.now),
-                capacity,
-                "{}: a leak",
-                self.where_()
-            );
+            assert_eq!(limit.available(self.now), capacity, "{}: a leak", self.where_());
         }
     }
 }
 
 fn seeds() -> std::ops::Range<u64> {
-    let number = |name| {
-        std::env::var(name)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-    };
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match number("LOCKSTEP_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number("LOCKSTEP_SEEDS").unwrap_or(2_000),

@@ -24,23 +24,13 @@ fn cents(n: i128) -> Money {
 
 fn patient(cents: u64) -> Ask {
     let rates = Rates::new(Rate::FREE, "10000".parse().unwrap());
-    Ask::new(
-        W,
-        "m",
-        Reserved {
-            input: 0,
-            output: cents,
-        },
-    )
-    .price(Price::new(Currency::USD, rates))
-    .near_cap(NearCap::WaitForSiblings)
+    Ask::new(W, "m", Reserved { input: 0, output: cents })
+        .price(Price::new(Currency::USD, rates))
+        .near_cap(NearCap::WaitForSiblings)
 }
 
 fn used(cents: u64) -> Booking {
-    Booking::Actual(Usage {
-        output: cents,
-        ..Usage::default()
-    })
+    Booking::Actual(Usage { output: cents, ..Usage::default() })
 }
 
 fn poll(approval: &mut Approval) -> Poll<Result<Commitment, SpendError>> {
@@ -58,18 +48,13 @@ fn check_rest(ledger: &CostLedger, spent: i128) {
     let position = ledger.position(&ScopeId::Workflow(W)).unwrap();
     assert_eq!((position.under_way, position.waiting), (0, 0));
     assert!(position.committed.iter().all(|sum| sum.pico() == 0));
-    assert_eq!(
-        position.spent.first().map_or(0, |sum| sum.pico()),
-        cents(spent).pico()
-    );
+    assert_eq!(position.spent.first().map_or(0, |sum| sum.pico()), cents(spent).pico());
 }
 
 /// One settles, one in the line is cancelled, one behind it waits to pass.
 fn drop_against_settle() {
     let ledger = ledger();
-    let Poll::Ready(Ok(first)) = poll(&mut ledger.approve(patient(60))) else {
-        panic!()
-    };
+    let Poll::Ready(Ok(first)) = poll(&mut ledger.approve(patient(60))) else { panic!() };
     let mut cancelled = ledger.approve(patient(90));
     assert!(poll(&mut cancelled).is_pending());
     let mut behind = ledger.approve(patient(20));
@@ -87,9 +72,7 @@ fn drop_against_settle() {
 /// A waiter looks at its seat while the settlement hands the outcome out: no wake is lost.
 fn look_against_settle() {
     let ledger = ledger();
-    let Poll::Ready(Ok(first)) = poll(&mut ledger.approve(patient(60))) else {
-        panic!()
-    };
+    let Poll::Ready(Ok(first)) = poll(&mut ledger.approve(patient(60))) else { panic!() };
     let approval = ledger.approve(patient(60));
     let settles = thread::spawn(move || drop(first.settle(used(10))));
     drop(block_on(approval).expect("10 + 60 is within 100"));
@@ -100,9 +83,7 @@ fn look_against_settle() {
 /// A waiter looks while the ledger is stopped.
 fn look_against_stop() {
     let ledger = ledger();
-    let Poll::Ready(Ok(first)) = poll(&mut ledger.approve(patient(60))) else {
-        panic!()
-    };
+    let Poll::Ready(Ok(first)) = poll(&mut ledger.approve(patient(60))) else { panic!() };
     let approval = ledger.approve(patient(60));
     let stopped = ledger.clone();
     let stops = thread::spawn(move || stopped.stop());
@@ -136,12 +117,7 @@ fn random_schedules_of_a_crowd() {
                 .map(|n| {
                     let ledger = ledger.clone();
                     thread::spawn(move || match n % 3 {
-                        0 => {
-                            block_on(ledger.approve(patient(40)))
-                                .unwrap()
-                                .settle(used(n))
-                                .cost
-                        }
+                        0 => block_on(ledger.approve(patient(40))).unwrap().settle(used(n)).cost,
                         1 => {
                             drop(block_on(ledger.approve(patient(30))).unwrap());
                             None

@@ -18,9 +18,7 @@ pub(crate) fn run(args: &args::Plan) -> anyhow::Result<ExitCode> {
     let name = args.scenario.display().to_string();
     let text = if name == "-" {
         let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .context("can't read standard input")?;
+        std::io::stdin().read_to_string(&mut text).context("can't read standard input")?;
         text
     } else {
         std::fs::read_to_string(&args.scenario)
@@ -47,9 +45,7 @@ fn print_json(out: &mut Output, plan: &Plan) -> anyhow::Result<()> {
     for job in &plan.jobs {
         out.json(job)?;
     }
-    out.json(&Last {
-        summary: &plan.summary,
-    })
+    out.json(&Last { summary: &plan.summary })
 }
 
 /// How many jobs are told one by one before the list is cut.
@@ -57,27 +53,18 @@ const SHOWN: usize = 40;
 
 fn print_text(out: &mut Output, plan: &Plan) -> anyhow::Result<()> {
     for job in plan.jobs.iter().take(SHOWN) {
-        let at = job
-            .at_ms()
-            .map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3} ms"));
+        let at = job.at_ms().map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3} ms"));
         let outcome = match job.outcome {
             Outcome::Granted => "granted",
             Outcome::Refused => "refused",
             Outcome::Cancelled => "cancelled",
             Outcome::Waiting => "waiting",
         };
-        let reason = job
-            .reason
-            .as_deref()
-            .map(|text| format!("  {text}"))
-            .unwrap_or_default();
+        let reason = job.reason.as_deref().map(|text| format!("  {text}")).unwrap_or_default();
         out.line(&format!("{:<24} {outcome:<10} {at:>16}{reason}", job.id))?;
     }
     if plan.jobs.len() > SHOWN {
-        out.line(&format!(
-            "… and {} more; --json tells all",
-            plan.jobs.len() - SHOWN
-        ))?;
+        out.line(&format!("… and {} more; --json tells all", plan.jobs.len() - SHOWN))?;
     }
     let summary = &plan.summary;
     out.line(&format!(

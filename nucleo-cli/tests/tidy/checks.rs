@@ -23,18 +23,12 @@ fn functions_found(text: &str, ratchet: &[LongFunction]) -> usize {
 }
 
 fn paths_of(text: &str) -> Vec<String> {
-    named_in(&Source::new("a.rs", text))
-        .iter()
-        .map(|named| named.text())
-        .collect()
+    named_in(&Source::new("a.rs", text)).iter().map(|named| named.text()).collect()
 }
 
 /// A function of `lines` code lines, its first and last included.
 fn function(name: &str, lines: usize) -> String {
-    format!(
-        "fn {name}() {{\n{}}}\n",
-        "    let _x = 1;\n\n    // a comment\n".repeat(lines - 2)
-    )
+    format!("fn {name}() {{\n{}}}\n", "    let _x = 1;\n\n    // a comment\n".repeat(lines - 2))
 }
 
 #[test]
@@ -74,19 +68,10 @@ fn paths_are_spelled_out() {
         ["a", "a::b::C", "a::b::d", "a::f::*"]
     );
     assert_eq!(paths_of("pub(crate) use a::b as c; x"), ["a::b"]);
-    assert_eq!(
-        paths_of("use {\n    a::b,\n    ::c::d,\n};"),
-        ["a::b", "c::d"]
-    );
+    assert_eq!(paths_of("use {\n    a::b,\n    ::c::d,\n};"), ["a::b", "c::d"]);
     assert_eq!(paths_of("let x = a::b::<T>::c(d); e"), ["a::b"]);
-    assert_eq!(
-        paths_of("fn f() -> impl Fn() + use<'_> { a::b() }"),
-        ["a::b"]
-    );
-    assert_eq!(
-        paths_of("// use a::b;\n/// a::b\nlet s = \"a::b\";"),
-        [""; 0]
-    );
+    assert_eq!(paths_of("fn f() -> impl Fn() + use<'_> { a::b() }"), ["a::b"]);
+    assert_eq!(paths_of("// use a::b;\n/// a::b\nlet s = \"a::b\";"), [""; 0]);
     let named = named_in(&Source::new("a.rs", "use x::{\n    y,\n    z,\n};\n"));
     assert_eq!(named.iter().map(|n| n.line).collect::<Vec<_>>(), [1, 2]);
 }
@@ -99,47 +84,23 @@ fn a_head_is_demanded() {
     assert_eq!(lines_found(sizes::check_head, "a/src/b.rs", three), [0; 0]);
     assert_eq!(lines_found(sizes::check_head, "a/src/b.rs", two), [1]);
     assert_eq!(lines_found(sizes::check_head, "a/src/b.rs", late), [1]);
-    for test_file in [
-        "a/tests/b.rs",
-        "a/src/b/tests.rs",
-        "a/benches/b.rs",
-        "examples/examples/1.rs",
-    ] {
-        assert_eq!(
-            lines_found(sizes::check_head, test_file, "//! One.\n"),
-            [0; 0]
-        );
-        assert_eq!(
-            lines_found(sizes::check_head, test_file, "fn a() {}\n"),
-            [1]
-        );
+    for test_file in
+        ["a/tests/b.rs", "a/src/b/tests.rs", "a/benches/b.rs", "examples/examples/1.rs"]
+    {
+        assert_eq!(lines_found(sizes::check_head, test_file, "//! One.\n"), [0; 0]);
+        assert_eq!(lines_found(sizes::check_head, test_file, "fn a() {}\n"), [1]);
     }
 }
 
 #[test]
 fn files_have_walls() {
     let code = |lines: usize| "use a::b;\n\n// why\n".repeat(lines);
-    assert_eq!(
-        lines_found(sizes::check_file, "a/src/b.rs", &"use a::b;\n".repeat(400)),
-        [0; 0]
-    );
-    assert_eq!(
-        lines_found(sizes::check_file, "a/src/b.rs", &"use a::b;\n".repeat(401)),
-        [1]
-    );
-    assert_eq!(
-        lines_found(sizes::check_file, "a/src/b.rs", &code(300)),
-        [0; 0]
-    );
-    assert_eq!(
-        lines_found(sizes::check_file, "a/src/b.rs", &code(301)),
-        [1]
-    );
+    assert_eq!(lines_found(sizes::check_file, "a/src/b.rs", &"use a::b;\n".repeat(400)), [0; 0]);
+    assert_eq!(lines_found(sizes::check_file, "a/src/b.rs", &"use a::b;\n".repeat(401)), [1]);
+    assert_eq!(lines_found(sizes::check_file, "a/src/b.rs", &code(300)), [0; 0]);
+    assert_eq!(lines_found(sizes::check_file, "a/src/b.rs", &code(301)), [1]);
     for collecting in ["a/src/lib.rs", "a/src/c/mod.rs"] {
-        assert_eq!(
-            lines_found(sizes::check_file, collecting, &code(80)),
-            [0; 0]
-        );
+        assert_eq!(lines_found(sizes::check_file, collecting, &code(80)), [0; 0]);
         assert_eq!(lines_found(sizes::check_file, collecting, &code(81)), [1]);
     }
 }
@@ -150,15 +111,9 @@ fn functions_have_a_wall() {
     assert_eq!(functions_found(&function("long", 71), &[]), 1);
     let method = format!("impl A {{\n    pub async {}}}\n", function("long", 71));
     assert_eq!(functions_found(&method, &[]), 1);
-    let declared = format!(
-        "trait A {{ fn a(&self, b: [u8; 4]); }}\n{}",
-        "use a::b;\n".repeat(80)
-    );
+    let declared = format!("trait A {{ fn a(&self, b: [u8; 4]); }}\n{}", "use a::b;\n".repeat(80));
     assert_eq!(functions_found(&declared, &[]), 0);
-    let pointer = format!(
-        "type A = fn(u8);\nconst B: [u8; 1] = [\n{}];\n",
-        "1,\n".repeat(80)
-    );
+    let pointer = format!("type A = fn(u8);\nconst B: [u8; 1] = [\n{}];\n", "1,\n".repeat(80));
     assert_eq!(functions_found(&pointer, &[]), 0);
 }
 
@@ -198,11 +153,7 @@ fn check_imports(rows: &str) {
             "no" => 1,
             other => panic!("a row starts with `ok` or `no`, not `{other}`"),
         };
-        assert_eq!(
-            lines_found(imports::check, path, &text).len(),
-            expected,
-            "{row}"
-        );
+        assert_eq!(lines_found(imports::check, path, &text).len(), expected, "{row}");
     }
 }
 
@@ -298,10 +249,7 @@ fn work_to_do_names_its_issue() {
 #[test]
 fn pages_name_no_machine_and_no_dead_link() {
     let found = |path: &str, line: &str| {
-        let text = Text {
-            path: path.to_owned(),
-            text: line.to_owned(),
-        };
+        let text = Text { path: path.to_owned(), text: line.to_owned() };
         let mut findings = Vec::new();
         words::check_machine_paths(&text, &mut findings);
         let exists = |path: &Path| path == Path::new("docs/glossary.md");
@@ -312,25 +260,10 @@ fn pages_name_no_machine_and_no_dead_link() {
     assert_eq!(found("README.md", concat!("see /wo", "rk/notes")), 1);
     assert_eq!(found("a/src/b.rs", concat!("// sha", "red/design")), 1);
     assert_eq!(found("README.md", "the work is shared"), 0);
-    assert_eq!(
-        found(
-            "README.md",
-            "[words](docs/glossary.md) and [one](docs/glossary.md#head)"
-        ),
-        0
-    );
-    assert_eq!(
-        found(
-            "docs/testing.md",
-            "[words](glossary.md), [site](https://example.org)"
-        ),
-        0
-    );
+    assert_eq!(found("README.md", "[words](docs/glossary.md) and [one](docs/glossary.md#head)"), 0);
+    assert_eq!(found("docs/testing.md", "[words](glossary.md), [site](https://example.org)"), 0);
     assert_eq!(found("docs/testing.md", "[words](docs/glossary.md)"), 1);
     assert_eq!(found("a/Cargo.toml", "[package]\nname = \"a\"\n"), 1);
-    assert_eq!(
-        found("a/Cargo.toml", "[package]\n[lints]\nworkspace = true\n"),
-        0
-    );
+    assert_eq!(found("a/Cargo.toml", "[package]\n[lints]\nworkspace = true\n"), 0);
     assert_eq!(found("Cargo.toml", "[workspace]\n"), 0);
 }

@@ -11,28 +11,9 @@ use crate::source::Source;
 const CRATE_DIRECTION: &[(&str, &[&str])] = &[
     ("nucleo-core", &["nucleo_core"]),
     ("nucleo-harness", &["nucleo_core", "nucleo_harness"]),
-    (
-        "nucleo-agents",
-        &["nucleo_core", "nucleo_harness", "nucleo_agents"],
-    ),
-    (
-        "nucleo-cli",
-        &[
-            "nucleo_core",
-            "nucleo_harness",
-            "nucleo_agents",
-            "nucleo_cli",
-        ],
-    ),
-    (
-        "examples",
-        &[
-            "nucleo_core",
-            "nucleo_harness",
-            "nucleo_agents",
-            "nucleo_examples",
-        ],
-    ),
+    ("nucleo-agents", &["nucleo_core", "nucleo_harness", "nucleo_agents"]),
+    ("nucleo-cli", &["nucleo_core", "nucleo_harness", "nucleo_agents", "nucleo_cli"]),
+    ("examples", &["nucleo_core", "nucleo_harness", "nucleo_agents", "nucleo_examples"]),
 ];
 
 /// Modules of the core, and the modules of the core they must not name.
@@ -57,10 +38,8 @@ const TOKIO_ALLOWED: &[&str] = &[
 ];
 
 /// Where a clock of std may be named: the clock itself, and a date header read against wall time.
-const CLOCK_ALLOWED: &[&str] = &[
-    "nucleo-harness/src/runtime/clock.rs",
-    "nucleo-agents/src/wire/retry_after.rs",
-];
+const CLOCK_ALLOWED: &[&str] =
+    &["nucleo-harness/src/runtime/clock.rs", "nucleo-agents/src/wire/retry_after.rs"];
 
 /// A token that is cancelled is a value, not a runtime: any file may hold one.
 const CANCELLATION_TOKEN: &[&str] = &["tokio_util", "sync", "CancellationToken"];
@@ -81,12 +60,7 @@ fn report(
     remedy: &'static str,
     findings: &mut Vec<Finding>,
 ) {
-    findings.push(Finding::new(
-        source,
-        named.line,
-        format!("`{}` {what}", named.text()),
-        remedy,
-    ));
+    findings.push(Finding::new(source, named.line, format!("`{}` {what}", named.text()), remedy));
 }
 
 fn check_crate_direction(source: &Source, named: &[Named], findings: &mut Vec<Finding>) {
@@ -97,13 +71,7 @@ fn check_crate_direction(source: &Source, named: &[Named], findings: &mut Vec<Fi
     for path in named {
         if path.root().starts_with("nucleo_") && !allowed.contains(&path.root()) {
             let remedy = "crates import one way: cli, examples -> agents -> harness -> core";
-            report(
-                source,
-                path,
-                "points against the direction of the crates",
-                remedy,
-                findings,
-            );
+            report(source, path, "points against the direction of the crates", remedy, findings);
         }
     }
 }
@@ -117,27 +85,16 @@ fn check_core_direction(source: &Source, named: &[Named], findings: &mut Vec<Fin
         return;
     };
     for path in named {
-        if path
-            .first_module()
-            .is_some_and(|first| forbidden.contains(&first))
-        {
+        if path.first_module().is_some_and(|first| forbidden.contains(&first)) {
             let remedy = "in the core: plan -> admission -> limits, memory; spend stands by itself; hand it in as an argument";
-            report(
-                source,
-                path,
-                "points against the direction of the core",
-                remedy,
-                findings,
-            );
+            report(source, path, "points against the direction of the core", remedy, findings);
         }
     }
 }
 
 fn check_tokio(source: &Source, named: &[Named], findings: &mut Vec<Finding>) {
     let in_core = source.path.starts_with("nucleo-core/");
-    let is_allowed = TOKIO_ALLOWED
-        .iter()
-        .any(|prefix| source.path.starts_with(prefix));
+    let is_allowed = TOKIO_ALLOWED.iter().any(|prefix| source.path.starts_with(prefix));
     if is_allowed || (!in_core && source.is_test_file()) {
         return;
     }
@@ -148,13 +105,7 @@ fn check_tokio(source: &Source, named: &[Named], findings: &mut Vec<Finding>) {
             continue;
         }
         let remedy = "take a future, a waker or the runtime's `Clock`; tokio lives in the folders that run things";
-        report(
-            source,
-            path,
-            "brings tokio where nothing is run",
-            remedy,
-            findings,
-        );
+        report(source, path, "brings tokio where nothing is run", remedy, findings);
     }
 }
 
@@ -181,44 +132,23 @@ fn check_core_purity(source: &Source, named: &[Named], findings: &mut Vec<Findin
     }
     for path in named {
         let last = path.segments.last().map_or("", String::as_str);
-        if path
-            .segments
-            .iter()
-            .any(|s| matches!(s.as_str(), "HashMap" | "HashSet" | "hash_map"))
-        {
+        if path.segments.iter().any(|s| matches!(s.as_str(), "HashMap" | "HashSet" | "hash_map")) {
             let remedy =
                 "use a BTreeMap or a slab: the order of a hash map differs from run to run";
-            report(
-                source,
-                path,
-                "has an order that no replay repeats",
-                remedy,
-                findings,
-            );
+            report(source, path, "has an order that no replay repeats", remedy, findings);
         }
         let outside = ["fs", "net", "io", "env", "process", "thread"];
         let is_outside = path.root() == "std"
-            && path
-                .segments
-                .get(1)
-                .is_some_and(|module| outside.contains(&module.as_str()));
+            && path.segments.get(1).is_some_and(|module| outside.contains(&module.as_str()));
         let is_random = path.root() == "fastrand" || last == "RandomState";
         let is_test = source.is_test_file() || source.lines[path.line].is_test;
         if (is_outside || is_random) && !is_test {
             let remedy = "the core decides from its arguments; let the harness read the world and hand it in";
-            report(
-                source,
-                path,
-                "reaches outside the pure core",
-                remedy,
-                findings,
-            );
+            report(source, path, "reaches outside the pure core", remedy, findings);
         }
     }
     for (number, line) in source.lines.iter().enumerate() {
-        let mut words = line
-            .code
-            .split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let mut words = line.code.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         if words.any(|word| word == "async" || word == "await") {
             findings.push(Finding::new(
                 source,

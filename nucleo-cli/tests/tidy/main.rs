@@ -33,22 +33,13 @@ pub(crate) struct Finding {
 impl Finding {
     /// `line` counts from 0, as [`Source::lines`] does.
     fn new(source: &Source, line: usize, what: String, remedy: &'static str) -> Self {
-        Self {
-            path: source.path.clone(),
-            line: line + 1,
-            what,
-            remedy,
-        }
+        Self { path: source.path.clone(), line: line + 1, what, remedy }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}: {}; {}",
-            self.path, self.line, self.what, self.remedy
-        )
+        write!(f, "{}:{}: {}; {}", self.path, self.line, self.what, self.remedy)
     }
 }
 
@@ -82,10 +73,7 @@ fn the_tree_is_tidy() {
         words::check_links(text, &|path| root.join(path).exists(), &mut findings);
         words::check_manifest(text, &mut findings);
     }
-    let list: String = findings
-        .iter()
-        .map(|finding| format!("{finding}\n"))
-        .collect();
+    let list: String = findings.iter().map(|finding| format!("{finding}\n")).collect();
     assert!(findings.is_empty(), "{} findings:\n{list}", findings.len());
 }
 
@@ -104,20 +92,14 @@ fn the_walk_sees_every_kind_of_file() {
         "nucleo-cli/tests/tidy/main.rs",
         "examples/Cargo.toml",
     ] {
-        assert!(
-            texts.iter().any(|text| text.path == wanted),
-            "the walk misses {wanted}"
-        );
+        assert!(texts.iter().any(|text| text.path == wanted), "the walk misses {wanted}");
     }
     assert!(texts.iter().all(|text| !text.path.starts_with("target/")));
 }
 
 fn workspace_root() -> PathBuf {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_folder
-        .parent()
-        .expect("the crate stands in the workspace's folder")
-        .to_owned()
+    crate_folder.parent().expect("the crate stands in the workspace's folder").to_owned()
 }
 
 /// Every text file below `root` that people write, in the order of their paths.
@@ -127,13 +109,8 @@ fn read_tree(root: &Path) -> Vec<Text> {
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).expect("a folder of the workspace can be listed");
         for entry in entries {
-            let path = entry
-                .expect("an entry of a listed folder can be read")
-                .path();
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
+            let path = entry.expect("an entry of a listed folder can be read").path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if path.is_dir() {
                 let is_hidden = name.starts_with('.') && name != ".ci";
                 if !is_hidden && name != "target" {
@@ -141,10 +118,7 @@ fn read_tree(root: &Path) -> Vec<Text> {
                 }
             } else if is_written_by_people(&path) {
                 let text = fs::read_to_string(&path).expect("a text file is UTF-8");
-                texts.push(Text {
-                    path: relative(root, &path),
-                    text,
-                });
+                texts.push(Text { path: relative(root, &path), text });
             }
         }
     }
@@ -153,21 +127,13 @@ fn read_tree(root: &Path) -> Vec<Text> {
 }
 
 fn is_written_by_people(path: &Path) -> bool {
-    let in_ci = path
-        .parent()
-        .is_some_and(|folder| folder.file_name() == Some(".ci".as_ref()));
+    let in_ci = path.parent().is_some_and(|folder| folder.file_name() == Some(".ci".as_ref()));
     let extension = path.extension().and_then(|extension| extension.to_str());
-    in_ci
-        || matches!(
-            extension,
-            Some("rs" | "md" | "toml" | "json" | "sh" | "yml" | "yaml")
-        )
+    in_ci || matches!(extension, Some("rs" | "md" | "toml" | "json" | "sh" | "yml" | "yaml"))
 }
 
 fn relative(root: &Path, path: &Path) -> String {
-    let inside = path
-        .strip_prefix(root)
-        .expect("the walk stays below the root");
+    let inside = path.strip_prefix(root).expect("the walk stays below the root");
     let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }

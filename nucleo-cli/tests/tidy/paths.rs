@@ -17,11 +17,7 @@ pub(crate) struct Named {
 impl Named {
     pub(crate) fn starts_with(&self, prefix: &[&str]) -> bool {
         self.segments.len() >= prefix.len()
-            && self
-                .segments
-                .iter()
-                .zip(prefix)
-                .all(|(segment, wanted)| segment == wanted)
+            && self.segments.iter().zip(prefix).all(|(segment, wanted)| segment == wanted)
     }
 
     pub(crate) fn root(&self) -> &str {
@@ -32,12 +28,7 @@ impl Named {
     pub(crate) fn first_module(&self) -> Option<&str> {
         let is_anchor = |segment: &str| matches!(segment, "crate" | "self" | "super");
         is_anchor(self.root())
-            .then(|| {
-                self.segments
-                    .iter()
-                    .map(String::as_str)
-                    .find(|s| !is_anchor(s))
-            })
+            .then(|| self.segments.iter().map(String::as_str).find(|s| !is_anchor(s)))
             .flatten()
     }
 
@@ -48,12 +39,7 @@ impl Named {
 
 /// All paths of `source`, in the order they stand there.
 pub(crate) fn named_in(source: &Source) -> Vec<Named> {
-    Reader {
-        tokens: tokens(source),
-        at: 0,
-        named: Vec::new(),
-    }
-    .run()
+    Reader { tokens: tokens(source), at: 0, named: Vec::new() }.run()
 }
 
 #[derive(Debug, PartialEq)]
@@ -110,9 +96,7 @@ impl Reader {
     }
 
     fn is_next(&self, wanted: &Token) -> bool {
-        self.tokens
-            .get(self.at + 1)
-            .is_some_and(|(_, token)| token == wanted)
+        self.tokens.get(self.at + 1).is_some_and(|(_, token)| token == wanted)
     }
 
     fn word(&self, at: usize) -> Option<String> {
@@ -128,10 +112,7 @@ impl Reader {
         while let Some(word) = self.word(self.at) {
             segments.push(word);
             self.at += 1;
-            let joined = self
-                .tokens
-                .get(self.at)
-                .is_some_and(|(_, t)| *t == Token::Joint);
+            let joined = self.tokens.get(self.at).is_some_and(|(_, t)| *t == Token::Joint);
             if !joined || self.word(self.at + 1).is_none() {
                 break;
             }

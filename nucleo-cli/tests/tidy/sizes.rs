@@ -26,16 +26,9 @@ pub(crate) struct LongFunction {
 pub(crate) const LONG_FUNCTIONS: &[LongFunction] = &[];
 
 pub(crate) fn check_head(source: &Source, findings: &mut Vec<Finding>) {
-    let head = source
-        .lines
-        .iter()
-        .take_while(|l| !l.is_code && l.comment.starts_with("//!"));
+    let head = source.lines.iter().take_while(|l| !l.is_code && l.comment.starts_with("//!"));
     let told = head.filter(|line| line.comment.trim() != "//!").count();
-    let wanted = if source.is_test_file() {
-        1
-    } else {
-        HEAD_LINES_MIN
-    };
+    let wanted = if source.is_test_file() { 1 } else { HEAD_LINES_MIN };
     if told < wanted {
         findings.push(Finding::new(
             source,
@@ -81,9 +74,7 @@ pub(crate) fn check_functions(
     findings: &mut Vec<Finding>,
 ) {
     for function in functions(source) {
-        let entry = ratchet
-            .iter()
-            .find(|e| e.path == source.path && e.name == function.name);
+        let entry = ratchet.iter().find(|e| e.path == source.path && e.name == function.name);
         let wall = entry.map_or(FUNCTION_CODE_LINES_MAX, |entry| entry.code_lines_max);
         if function.code_lines > wall {
             findings.push(Finding::new(
@@ -108,9 +99,7 @@ pub(crate) fn check_ratchet(
     for entry in ratchet {
         let file = sources.iter().find(|source| source.path == entry.path);
         let longest = file.and_then(|source| {
-            let named = functions(source)
-                .into_iter()
-                .filter(|f| f.name == entry.name);
+            let named = functions(source).into_iter().filter(|f| f.name == entry.name);
             named.map(|function| function.code_lines).max()
         });
         let is_needed = longest.is_some_and(|lines| lines > FUNCTION_CODE_LINES_MAX);
@@ -146,15 +135,8 @@ fn functions(source: &Source) -> Vec<Function> {
             let Some(end) = closing_line(&source.lines, number, column) else {
                 continue;
             };
-            let code_lines = source.lines[number..=end]
-                .iter()
-                .filter(|l| l.is_code)
-                .count();
-            found.push(Function {
-                name,
-                line: number,
-                code_lines,
-            });
+            let code_lines = source.lines[number..=end].iter().filter(|l| l.is_code).count();
+            found.push(Function { name, line: number, code_lines });
         }
     }
     found

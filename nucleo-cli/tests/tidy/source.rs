@@ -28,10 +28,7 @@ impl Source {
     pub(crate) fn new(path: &str, text: &str) -> Self {
         let mut lines = Lexer::new(text).run();
         mark_inline_tests(&mut lines);
-        Self {
-            path: path.to_owned(),
-            lines,
-        }
+        Self { path: path.to_owned(), lines }
     }
 
     /// The whole file is a test, a bench or an example.
@@ -115,13 +112,7 @@ struct Lexer {
 impl Lexer {
     fn new(text: &str) -> Self {
         let characters = text.chars().collect();
-        Self {
-            characters,
-            at: 0,
-            state: State::Code,
-            line: Line::default(),
-            lines: Vec::new(),
-        }
+        Self { characters, at: 0, state: State::Code, line: Line::default(), lines: Vec::new() }
     }
 
     fn run(mut self) -> Vec<Line> {
@@ -165,9 +156,7 @@ impl Lexer {
                 self.enter(State::Text, 1);
             }
             ('r', Some('"' | '#')) if self.raw_text_hashes().is_some() => {
-                let hashes = self
-                    .raw_text_hashes()
-                    .expect("the guard found a raw string");
+                let hashes = self.raw_text_hashes().expect("the guard found a raw string");
                 self.push('"');
                 self.enter(State::RawText(hashes), hashes + 2);
             }
@@ -227,9 +216,7 @@ impl Lexer {
 
     /// Skips `consumed` characters of a literal; they count as code without being any.
     fn blank(&mut self, consumed: usize) {
-        self.line.is_code |= self
-            .peek(0)
-            .is_some_and(|character| !character.is_whitespace());
+        self.line.is_code |= self.peek(0).is_some_and(|character| !character.is_whitespace());
         self.line.code.push(' ');
         self.at += consumed;
     }
@@ -244,10 +231,7 @@ impl Lexer {
             Some('b' | 'c') => !before.next().is_some_and(is_word),
             Some(_) => false,
         };
-        let hashes = self.characters[self.at + 1..]
-            .iter()
-            .take_while(|c| **c == '#')
-            .count();
+        let hashes = self.characters[self.at + 1..].iter().take_while(|c| **c == '#').count();
         (starts_word && self.peek(1 + hashes) == Some('"')).then_some(hashes)
     }
 

@@ -9,12 +9,8 @@ use crate::source::Source;
 use crate::{Finding, Text};
 
 /// Taken apart so that this file does not contain them.
-const MACHINE_PATHS: &[&str] = &[
-    concat!("/wo", "rk/"),
-    concat!("sha", "red/"),
-    concat!("/tmp/", "wt"),
-    concat!("/ro", "ot/"),
-];
+const MACHINE_PATHS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("sha", "red/"), concat!("/tmp/", "wt"), concat!("/ro", "ot/")];
 
 const NOTES_OF_WORK: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
 
@@ -30,10 +26,7 @@ pub(crate) fn check_notes_of_work(source: &Source, findings: &mut Vec<Finding>) 
                 "do it now, or write the issue's number beside it: #123",
             ));
         }
-        if ["todo!", "unimplemented!"]
-            .iter()
-            .any(|stub| line.code.contains(stub))
-        {
+        if ["todo!", "unimplemented!"].iter().any(|stub| line.code.contains(stub)) {
             findings.push(Finding::new(
                 source,
                 number,
@@ -45,10 +38,7 @@ pub(crate) fn check_notes_of_work(source: &Source, findings: &mut Vec<Finding>) 
 }
 
 fn names_issue(comment: &str) -> bool {
-    comment
-        .split('#')
-        .skip(1)
-        .any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    comment.split('#').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 pub(crate) fn check_machine_paths(text: &Text, findings: &mut Vec<Finding>) {
@@ -93,10 +83,7 @@ pub(crate) fn check_links(
 }
 
 fn link_targets(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split_once(')'))
-        .map(|(target, _)| target)
+    line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
 }
 
 /// A crate that does not take the workspace's lints escapes `missing_docs` and its like.

@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use super::order::{Order, Ticket};
+use super::shares::Overtaking;
 use crate::account::{Account, AccountId, AccountState, Horizon};
 use crate::demand::Need;
 use crate::error::AdmitError;
@@ -20,6 +22,25 @@ struct Entry {
     limit: Limit,
     /// What the head asks of it: nobody behind the head takes from that.
     aside: u64,
+    /// Whom else it is protected for, and how much: nobody but the head and that one takes from it.
+    protected: Option<Protected>,
+    overtaking: Overtaking,
+}
+
+/// A waiter whose amount is set aside on one account, besides the head's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Protected {
+    pub(crate) order: Order,
+    pub(crate) ticket: Ticket,
+    pub(crate) amount: u64,
+}
+
+impl Entry {
+    /// What is set aside for others than this one.
+    fn withheld(&self, whom: Option<Ticket>) -> u64 {
+        let others = self.protected.filter(|protected| Some(protected.ticket) != whom);
+        self.aside.saturating_add(others.map_or(0, |protected| protected.amount))
+    }
 }
 
 /// The table.
@@ -31,11 +52,8 @@ pub struct Accounts {
 impl Accounts {
     pub(crate) fn open(&mut self, name: Arc<str>, limit: Limit) -> AccountId {
         let index = u32::try_from(self.entries.len()).expect("more than four billion accounts");
-        self.entries.push(Entry {
-            name,
-            limit,
-            aside: 0,
-        });
+        let overtaking = Overtaking::default();
+        self.entries.push(Entry { name, limit, aside: 0, protected: None, overtaking });
         AccountId::from_index(index)
     }
 
@@ -63,47 +81,79 @@ impl Accounts {
         self.entries[account.index()].aside
     }
 
-    /// What a follower finds: what is there, less what is set aside for the head.
+    /// What a follower finds: what is there, less what is set aside.
     pub(crate) fn free(&self, account: AccountId, now: Time) -> i128 {
+        self.free_for(None, account, now)
+    }
+
+    /// What this follower finds: what is set aside for itself is free for it.
+    pub(crate) fn free_for(&self, whom: Option<Ticket>, account: AccountId, now: Time) -> i128 {
+        let entry = &self.entries[account.index()];
+        entry.limit.available(now) - i128::from(entry.withheld(whom))
+    }
+
+    /// What is there beside the head's amount.
+    pub(crate) fn beside_head(&self, account: AccountId, now: Time) -> i128 {
         let entry = &self.entries[account.index()];
         entry.limit.available(now) - i128::from(entry.aside)
     }
 
+    /// When the clock alone brings `amount` beside the head's.
+    pub(crate) fn beside_head_when(&self, account: AccountId, amount: u64, now: Time) -> Horizon {
+        let entry = &self.entries[account.index()];
+        entry.limit.when(i128::from(amount) + i128::from(entry.aside), now)
+    }
+
+    pub(crate) fn protected(&self, account: AccountId) -> Option<Protected> {
+        self.entries[account.index()].protected
+    }
+
+    pub(crate) fn protect(&mut self, account: AccountId, protected: Option<Protected>) {
+        self.entries[account.index()].protected = protected;
+    }
+
+    pub(crate) fn overtaking(&mut self, account: AccountId) -> &mut Overtaking {
+        &mut self.entries[account.index()].overtaking
+    }
+
     /// When a follower will find `amount` there by the clock alone.
     pub(crate) fn free_when(&self, account: AccountId, amount: u64, now: Time) -> Horizon {
+        self.free_when_for(None, account, amount, now)
+    }
+
+    fn free_when_for(
+        &self,
+        whom: Option<Ticket>,
+        account: AccountId,
+        amount: u64,
+        now: Time,
+    ) -> Horizon {
         let entry = &self.entries[account.index()];
-        entry
-            .limit
-            .when(i128::from(amount) + i128::from(entry.aside), now)
+        entry.limit.when(i128::from(amount) + i128::from(entry.withheld(whom)), now)
     }
 
     /// Whether the head's demand fits: it meets no set-aside, all of it is its own.
     pub(crate) fn head_fits(&self, needs: &[Need], now: Time) -> bool {
-        needs
-            .iter()
-            .all(|need| self.limit(need.account).available(now) >= i128::from(need.amount))
+        needs.iter().all(|need| self.limit(need.account).available(now) >= i128::from(need.amount))
     }
 
     /// When the head's demand fits by the clock alone.
     pub(crate) fn head_when(&self, needs: &[Need], now: Time) -> Horizon {
-        let horizons = needs
-            .iter()
-            .map(|need| self.limit(need.account).when(i128::from(need.amount), now));
+        let horizons =
+            needs.iter().map(|need| self.limit(need.account).when(i128::from(need.amount), now));
         horizons.max().unwrap_or(Horizon::At(now))
     }
 
-    /// Whether a follower's demand fits beside what is set aside.
-    pub(crate) fn follower_fits(&self, needs: &[Need], now: Time) -> bool {
-        needs
-            .iter()
-            .all(|need| self.free(need.account, now) >= i128::from(need.amount))
+    /// Whether a follower's demand fits beside what is set aside for others.
+    pub(crate) fn follower_fits(&self, whom: Ticket, needs: &[Need], now: Time) -> bool {
+        let free = |need: &Need| self.free_for(Some(whom), need.account, now);
+        needs.iter().all(|need| free(need) >= i128::from(need.amount))
     }
 
     /// When a follower's demand fits by the clock alone.
-    pub(crate) fn follower_when(&self, needs: &[Need], now: Time) -> Horizon {
-        let horizons = needs
-            .iter()
-            .map(|need| self.free_when(need.account, need.amount, now));
+    pub(crate) fn follower_when(&self, whom: Ticket, needs: &[Need], now: Time) -> Horizon {
+        let horizons =
+            needs.iter().map(|need| self.free_when_for(Some(whom), need.account, need.amount, now));
         horizons.max().unwrap_or(Horizon::At(now))
     }
 
@@ -121,10 +171,9 @@ impl Accounts {
             }
             match entry.limit.state(now) {
                 AccountState::Open => None,
-                AccountState::Refusing(reason) => Some(AdmitError::Refusing {
-                    account: Arc::clone(&entry.name),
-                    reason,
-                }),
+                AccountState::Refusing(reason) => {
+                    Some(AdmitError::Refusing { account: Arc::clone(&entry.name), reason })
+                }
             }
         })
     }

@@ -68,10 +68,7 @@ impl Shortness {
             .map(|(need, before)| (need.account, self.of(need.account).saturating_sub(*before)));
         let accounts = passed.filter(|(_, span)| *span > Span::ZERO).collect();
         let before = readings.last().copied().unwrap_or(self.memory);
-        WaitedOn {
-            accounts,
-            memory: self.memory.saturating_sub(before),
-        }
+        WaitedOn { accounts, memory: self.memory.saturating_sub(before) }
     }
 }
 

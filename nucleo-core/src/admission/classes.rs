@@ -149,16 +149,12 @@ impl ByClass {
         if let Some(before) = entry.wake.take() {
             self.wakes.remove(&(before, class));
         }
-        let whens = entry
-            .accounts
-            .iter()
-            .zip(&entry.thresholds)
-            .filter_map(
-                |(account, least)| match accounts.free_when(*account, (*least)?, now) {
-                    Horizon::At(at) => Some(at),
-                    Horizon::OnEvent => None,
-                },
-            );
+        let whens = entry.accounts.iter().zip(&entry.thresholds).filter_map(|(account, least)| {
+            match accounts.free_when(*account, (*least)?, now) {
+                Horizon::At(at) => Some(at),
+                Horizon::OnEvent => None,
+            }
+        });
         if let Some(wake) = whens.min() {
             entry.wake = Some(wake);
             self.wakes.insert((wake, class));
@@ -173,13 +169,7 @@ impl ByClass {
             };
             let free = accounts.free(account, now);
             for at in 0..count {
-                self.notice_class(
-                    self.naming[account.index()][at],
-                    account,
-                    free,
-                    accounts,
-                    now,
-                );
+                self.notice_class(self.naming[account.index()][at], account, free, accounts, now);
             }
         }
         while let Some(&(wake, class)) = self.wakes.first()
@@ -200,10 +190,7 @@ impl ByClass {
         now: Time,
     ) {
         let entry = &self.classes[class];
-        let place = entry
-            .accounts
-            .binary_search(&account)
-            .expect("the class names the account");
+        let place = entry.accounts.binary_search(&account).expect("the class names the account");
         let Some(least) = entry.thresholds[place] else {
             return;
         };
@@ -218,36 +205,22 @@ impl ByClass {
     /// threshold since it was last looked at.
     fn search(&mut self, class: usize, accounts: &Accounts, now: Time) -> Search {
         let entry = &self.classes[class];
-        let free: SmallVec<[i128; 4]> = entry
-            .accounts
-            .iter()
-            .map(|account| accounts.free(*account, now))
-            .collect();
+        let free: SmallVec<[i128; 4]> =
+            entry.accounts.iter().map(|account| accounts.free(*account, now)).collect();
         let reached = entry.thresholds.iter().zip(&free);
-        if reached
-            .clone()
-            .any(|(least, free)| least.is_some_and(|n| i128::from(n) <= *free))
-        {
+        if reached.clone().any(|(least, free)| least.is_some_and(|n| i128::from(n) <= *free)) {
             self.search_all(class);
         }
         let entry = &mut self.classes[class];
         let from = entry.from.expect("a class that is searched has a bound");
         let blocked = &mut entry.thresholds;
-        let mut probe = Probe {
-            from,
-            free: &free,
-            blocked,
-            nodes_left: NODES_A_SEARCH,
-        };
+        let mut probe = Probe { from, free: &free, blocked, nodes_left: NODES_A_SEARCH };
         entry.tree.search(&mut probe)
     }
 
     /// Moves a class's bound up.
     fn rebound(&mut self, class: usize, to: Order) {
-        let before = self.classes[class]
-            .from
-            .replace(to)
-            .expect("the class has a bound");
+        let before = self.classes[class].from.replace(to).expect("the class has a bound");
         self.ready.remove(&(before, class));
         self.ready.insert((to, class));
     }
@@ -309,30 +282,36 @@ impl Index for ByClass {
         if !self.ready.is_empty() || !self.changed.is_empty() {
             return Horizon::At(now);
         }
-        self.wakes
-            .first()
-            .map_or(Horizon::OnEvent, |(wake, _)| Horizon::At(*wake))
+        self.wakes.first().map_or(Horizon::OnEvent, |(wake, _)| Horizon::At(*wake))
+    }
+
+    fn first_short(
+        &self,
+        account: AccountId,
+        free: i128,
+        behind: Option<Order>,
+    ) -> Option<(Order, Ticket)> {
+        let classes = self.naming.get(account.index()).into_iter().flatten();
+        let first = |class: &usize| {
+            let entry = &self.classes[*class];
+            let place = entry.accounts.binary_search(&account).expect("the class names it");
+            entry.tree.first_over(behind, place, free.max(0))
+        };
+        classes.filter_map(first).min()
     }
 
     fn naming(&self, account: AccountId, each: &mut dyn FnMut(Order, Ticket, u64)) {
         for class in self.naming.get(account.index()).into_iter().flatten() {
             let entry = &self.classes[*class];
-            let place = entry
-                .accounts
-                .binary_search(&account)
-                .expect("the class names it");
-            entry
-                .tree
-                .each(&mut |order, ticket, need| each(order, ticket, need(place)));
+            let place = entry.accounts.binary_search(&account).expect("the class names it");
+            entry.tree.each(&mut |order, ticket, need| each(order, ticket, need(place)));
         }
     }
 
     fn in_order(&self, each: &mut dyn FnMut(Order, Ticket)) {
         let mut all = Vec::with_capacity(self.len);
         for class in &self.classes {
-            class
-                .tree
-                .each(&mut |order, ticket, _| all.push((order, ticket)));
+            class.tree.each(&mut |order, ticket, _| all.push((order, ticket)));
         }
         all.sort_unstable();
         for (order, ticket) in all {

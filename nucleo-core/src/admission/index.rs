@@ -56,6 +56,14 @@ pub trait Index: Default + fmt::Debug + Send {
     /// When the clock alone may let someone fit.
     fn deadline(&self, accounts: &Accounts, now: Time) -> Horizon;
 
+    /// The first waiter behind an order that names the account and needs more of it than is free.
+    fn first_short(
+        &self,
+        account: AccountId,
+        free: i128,
+        behind: Option<Order>,
+    ) -> Option<(Order, Ticket)>;
+
     /// Calls `each` for every waiter that names the account, in no particular order.
     fn naming(&self, account: AccountId, each: &mut dyn FnMut(Order, Ticket, u64));
 

@@ -5,7 +5,7 @@
 //! every account it names, so nobody takes what the head waits for; whoever fits beside that goes.
 //!
 //! - `monitor`: the rule, as a pure state machine;
-//! - `order`, `settlement`: its vocabulary;
+//! - `order`, `settlement`: its vocabulary; `shares`: who is served when many share;
 //! - `accounts`, `slots`: its tables; `attribution`: what the line waited on;
 //! - `index`: the seam to the search; `classes` and its `tree`: the fast one, with the argument why
 //!   it strands nobody; `naive`: the rule as it reads, the oracle that `tests/lockstep.rs` runs beside.
@@ -25,6 +25,7 @@ mod monitor;
 mod naive;
 mod order;
 mod settlement;
+mod shares;
 mod slots;
 mod tree;
 
@@ -35,3 +36,4 @@ pub use monitor::{Action, Admitted, Monitor};
 pub use naive::Naive;
 pub use order::{Order, Ticket};
 pub use settlement::{Charge, Settlement};
+pub use shares::{Policy, Protect};

@@ -18,15 +18,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::accounts::Accounts;
+use super::accounts::{Accounts, Protected};
 use super::attribution::{Shortness, WaitedOn};
 use super::classes::ByClass;
 use super::index::{Found, Index};
 use super::order::{Order, Ticket};
 use super::settlement::{Charge, Settlement};
+use super::shares::{Policy, Tags};
 use super::slots::{Needs, Slots, State, Waiter};
 use crate::account::{Account, AccountId, Horizon, Verdict};
-use crate::demand::Demand;
+use crate::demand::{Demand, amount_of};
 use crate::error::AdmitError;
 use crate::limits::{Limit, Rate, RateError};
 use crate::memory::{Ask, MemoryGate, MemoryStatus};
@@ -100,6 +101,8 @@ pub struct Monitor<I = ByClass> {
     outbox: VecDeque<Action>,
     /// For how long the head was short of each account.
     shortness: Shortness,
+    policy: Policy,
+    tags: Tags,
     numbers: u64,
     latest: Time,
     stopped: bool,
@@ -117,6 +120,8 @@ impl<I: Index> Default for Monitor<I> {
             doomed: BTreeMap::new(),
             outbox: VecDeque::new(),
             shortness: Shortness::default(),
+            policy: Policy::default(),
+            tags: Tags::default(),
             numbers: 0,
             latest: Time::ZERO,
             stopped: false,
@@ -140,6 +145,17 @@ impl<I: Index> Monitor<I> {
         self.accounts.open(name.into(), limit.into())
     }
 
+    /// Sets who is served when many share, for the arrivals from now on.
+    pub fn share(&mut self, policy: Policy) {
+        self.policy = policy;
+        for account in (0..self.accounts.len()).map(account_at) {
+            if self.accounts.protected(account).is_some() {
+                self.accounts.protect(account, None);
+                self.index.changed(account);
+            }
+        }
+    }
+
     /// Sets a memory gate before all accounts; without a sample it lets everyone pass.
     pub fn watch_memory(&mut self) {
         self.gate.get_or_insert_with(MemoryGate::new);
@@ -149,9 +165,9 @@ impl<I: Index> Monitor<I> {
     pub fn submit(&mut self, demand: Demand, now: Time) -> Ticket {
         let now = self.advance(now);
         self.numbers += 1;
-        let order = demand.place.unwrap_or(Order {
-            tag: 0,
-            number: self.numbers,
+        let order = demand.place.unwrap_or_else(|| {
+            let tag = self.tags.arrive(&self.policy, demand.workflow);
+            Order { tag, number: self.numbers }
         });
         let needs = Needs::from_slice(demand.needs());
         let refused = if self.stopped {
@@ -233,11 +249,9 @@ impl<I: Index> Monitor<I> {
         let State::Granted(needs) = self.slots.get(ticket) else {
             panic!("{ticket:?} is rolled back but holds no grant");
         };
-        let all = needs
-            .iter()
-            .fold(Settlement::in_full(), |settlement, need| {
-                settlement.charge(need.account, Charge::RolledBack)
-            });
+        let all = needs.iter().fold(Settlement::in_full(), |settlement, need| {
+            settlement.charge(need.account, Charge::RolledBack)
+        });
         self.settle(ticket, &all, now);
     }
 
@@ -247,10 +261,7 @@ impl<I: Index> Monitor<I> {
     /// When memory is not watched.
     pub fn sample_memory(&mut self, reading: f64, now: Time) {
         self.advance(now);
-        self.gate
-            .as_mut()
-            .expect("a sample without a memory gate")
-            .sample(reading);
+        self.gate.as_mut().expect("a sample without a memory gate").sample(reading);
     }
 
     /// An answer says something about an account's pace.
@@ -311,9 +322,7 @@ impl<I: Index> Monitor<I> {
         self.stopped = true;
         let (doomed, index) = (&mut self.doomed, &self.index);
         index.in_order(&mut |order, ticket| {
-            doomed
-                .entry(order)
-                .or_insert((ticket, AdmitError::ShutDown));
+            doomed.entry(order).or_insert((ticket, AdmitError::ShutDown));
         });
     }
 }
@@ -335,6 +344,7 @@ impl<I: Index> Monitor<I> {
         }
         self.expire(now);
         self.refresh_head();
+        self.refresh_protection(now);
         let (head, ticket) = self.head?;
         let doomed = self.doomed.first_key_value().map(|(order, _)| *order);
         if doomed == Some(head) {
@@ -342,17 +352,10 @@ impl<I: Index> Monitor<I> {
         }
         let found = match self.ask_gate(now) {
             Ask::Wait(_) => None,
-            Ask::Go
-                if self
-                    .accounts
-                    .head_fits(&self.slots.waiter(ticket).needs, now) =>
-            {
+            Ask::Go if self.accounts.head_fits(&self.slots.waiter(ticket).needs, now) => {
                 Some((head, ticket))
             }
-            Ask::Go => match self.index.first_fit(&self.accounts, now) {
-                Found::Waiter(order, ticket) => Some((order, ticket)),
-                Found::Nobody | Found::Unfinished => None,
-            },
+            Ask::Go => self.first_follower(now),
         };
         match (found, doomed) {
             (Some((order, _)), Some(doomed)) if doomed <= order => Some(self.reject(doomed)),
@@ -449,16 +452,13 @@ impl<I: Index> Monitor<I> {
 
     /// Whether a demand may start while nobody is before it.
     fn may_start(&self, needs: &[crate::demand::Need], now: Time) -> bool {
-        let gate_lets = self
-            .gate
-            .as_ref()
-            .is_none_or(|gate| gate.ask(now) == Ask::Go);
+        let gate_lets = self.gate.as_ref().is_none_or(|gate| gate.ask(now) == Ask::Go);
         gate_lets && self.accounts.head_fits(needs, now)
     }
 
     /// Grants an arrival at once.
     fn start(&mut self, order: Order, needs: Needs, now: Time) -> Ticket {
-        self.take(&needs, now);
+        self.take(order, &needs, now);
         let ticket = self.slots.insert(State::Granted(needs));
         self.outbox.push_back(Action::Admit(Admitted {
             ticket,
@@ -472,17 +472,9 @@ impl<I: Index> Monitor<I> {
     fn enqueue(&mut self, order: Order, needs: Needs, expires: Time, now: Time) -> Ticket {
         let readings = self.shortness.read(&needs);
         let number = self.numbers;
-        let waiter = Waiter {
-            order,
-            needs,
-            readings,
-            since: now,
-            expires,
-            number,
-        };
+        let waiter = Waiter { order, needs, readings, since: now, expires, number };
         let ticket = self.slots.insert(State::Waiting(waiter));
-        self.index
-            .insert(order, ticket, &self.slots.waiter(ticket).needs);
+        self.index.insert(order, ticket, &self.slots.waiter(ticket).needs);
         self.expiries.insert((expires, ticket));
         ticket
     }
@@ -493,6 +485,13 @@ impl<I: Index> Monitor<I> {
         self.index.remove(waiter.order, &waiter.needs);
         self.expiries.remove(&(waiter.expires, ticket));
         self.doomed.remove(&waiter.order);
+        for need in &waiter.needs {
+            let protected = self.accounts.protected(need.account);
+            if protected.is_some_and(|protected| protected.ticket == ticket) {
+                self.accounts.protect(need.account, None);
+                self.index.changed(need.account);
+            }
+        }
         if let Some(gate) = &mut self.gate {
             gate.left(waiter.number);
         }
@@ -505,19 +504,20 @@ impl<I: Index> Monitor<I> {
         else {
             unreachable!("unlink has just seen it wait");
         };
-        self.take(&waiter.needs, now);
+        self.take(waiter.order, &waiter.needs, now);
         let waited = now.since(waiter.since);
         let waited_on = self.shortness.since(&waiter.needs, &waiter.readings);
         self.slots.replace(ticket, State::Granted(waiter.needs));
-        Action::Admit(Admitted {
-            ticket,
-            waited,
-            waited_on,
-            order: waiter.order,
-        })
+        Action::Admit(Admitted { ticket, waited, waited_on, order: waiter.order })
     }
 
-    fn take(&mut self, needs: &Needs, now: Time) {
+    fn take(&mut self, order: Order, needs: &Needs, now: Time) {
+        self.tags.granted(order.tag);
+        if let Some(protect) = self.policy.protection() {
+            for need in needs {
+                self.accounts.overtaking(need.account).granted(order.number, protect);
+            }
+        }
         self.accounts.take(needs, now);
         if !needs.is_empty()
             && let Some(gate) = &mut self.gate
@@ -527,10 +527,7 @@ impl<I: Index> Monitor<I> {
     }
 
     fn reject(&mut self, order: Order) -> Action {
-        let (ticket, error) = self
-            .doomed
-            .remove(&order)
-            .expect("the doomed one was just seen");
+        let (ticket, error) = self.doomed.remove(&order).expect("the doomed one was just seen");
         self.unlink(ticket);
         self.slots.remove(ticket);
         Action::Reject(ticket, error)
@@ -569,6 +566,63 @@ impl<I: Index> Monitor<I> {
         self.head = head;
     }
 
+    /// The first behind the head that fits: of the line, or of those that are protected somewhere and
+    /// so meet less that is set aside.
+    fn first_follower(&mut self, now: Time) -> Option<(Order, Ticket)> {
+        let found = match self.index.first_fit(&self.accounts, now) {
+            Found::Waiter(order, ticket) => Some((order, ticket)),
+            Found::Nobody | Found::Unfinished => None,
+        };
+        if self.policy.protection().is_none() {
+            return found;
+        }
+        let fits = |protected: &Protected| {
+            let needs = &self.slots.waiter(protected.ticket).needs;
+            self.accounts.follower_fits(protected.ticket, needs, now)
+        };
+        let protected =
+            (0..self.accounts.len()).filter_map(|at| self.accounts.protected(account_at(at)));
+        let protected = protected.filter(fits).map(|protected| (protected.order, protected.ticket));
+        found.into_iter().chain(protected).min()
+    }
+
+    /// Sees anew whom each account is protected for.
+    fn refresh_protection(&mut self, now: Time) {
+        let Some(protect) = self.policy.protection() else {
+            return;
+        };
+        let head = self.head.map(|(order, _)| order);
+        for account in (0..self.accounts.len()).map(account_at) {
+            let free = self.accounts.beside_head(account, now);
+            let oldest = self.index.first_short(account, free, head).filter(|(order, ticket)| {
+                let since = self.slots.waiter(*ticket).since;
+                self.accounts.overtaking(account).protects(order.number, since, now, protect)
+            });
+            let protected = oldest.map(|(order, ticket)| {
+                let amount = amount_of(&self.slots.waiter(ticket).needs, account);
+                Protected { order, ticket, amount }
+            });
+            if protected != self.accounts.protected(account) {
+                self.accounts.protect(account, protected);
+                self.index.changed(account);
+            }
+        }
+    }
+
+    /// When the clock alone lets a protected waiter go, or brings it what it was short of, so that
+    /// what is set aside for it is free again.
+    fn protection_deadline(&self, now: Time) -> Horizon {
+        let ends = (0..self.accounts.len()).filter_map(|at| {
+            let account = account_at(at);
+            let protected = self.accounts.protected(account)?;
+            let needs = &self.slots.waiter(protected.ticket).needs;
+            let goes = self.accounts.follower_when(protected.ticket, needs, now);
+            let enough = self.accounts.beside_head_when(account, protected.amount, now);
+            Some(goes.min(enough))
+        });
+        ends.min().unwrap_or(Horizon::OnEvent)
+    }
+
     /// Dooms everyone whose wait has ended.
     fn expire(&mut self, now: Time) {
         while let Some(&(at, ticket)) = self.expiries.first()
@@ -576,10 +630,8 @@ impl<I: Index> Monitor<I> {
         {
             self.expiries.pop_first();
             let waiter = self.slots.waiter(ticket);
-            let error = AdmitError::Expired {
-                waited: now.since(waiter.since),
-                on: self.short_of(ticket),
-            };
+            let error =
+                AdmitError::Expired { waited: now.since(waiter.since), on: self.short_of(ticket) };
             self.doomed.entry(waiter.order).or_insert((ticket, error));
         }
     }
@@ -589,18 +641,11 @@ impl<I: Index> Monitor<I> {
         let waiter = self.slots.waiter(ticket);
         let is_head = self.head.is_some_and(|(_, head)| head == ticket);
         let short = waiter.needs.iter().find(|need| {
-            let aside = if is_head {
-                0
-            } else {
-                self.accounts.aside(need.account)
-            };
+            let aside = if is_head { 0 } else { self.accounts.aside(need.account) };
             let available = self.accounts.limit(need.account).available(self.latest);
             available < i128::from(need.amount) + i128::from(aside)
         });
-        short.map_or_else(
-            || "memory".into(),
-            |need| Arc::clone(self.accounts.name(need.account)),
-        )
+        short.map_or_else(|| "memory".into(), |need| Arc::clone(self.accounts.name(need.account)))
     }
 
     /// Dooms the waiters that can never fit a new capacity.
@@ -612,11 +657,7 @@ impl<I: Index> Monitor<I> {
         index.naming(account, &mut |order, ticket, asked| {
             if asked > capacity {
                 let account = Arc::clone(&name);
-                let error = AdmitError::LargerThanLimit {
-                    account,
-                    asked,
-                    capacity,
-                };
+                let error = AdmitError::LargerThanLimit { account, asked, capacity };
                 doomed.entry(order).or_insert((ticket, error));
             }
         });
@@ -628,10 +669,9 @@ impl<I: Index> Monitor<I> {
             return Horizon::OnEvent;
         };
         let now = self.latest;
-        let head = self
-            .accounts
-            .head_when(&self.slots.waiter(ticket).needs, now);
-        let first = head.min(self.index.deadline(&self.accounts, now));
+        let head = self.accounts.head_when(&self.slots.waiter(ticket).needs, now);
+        let line = self.index.deadline(&self.accounts, now);
+        let first = head.min(line).min(self.protection_deadline(now));
         match self.gate.as_ref().map(|gate| gate.ask(now)) {
             Some(Ask::Wait(horizon)) => first.max(horizon),
             _ => first,

@@ -28,15 +28,11 @@ impl Index for Naive {
     }
 
     fn remove(&mut self, order: Order, _needs: &[Need]) {
-        self.line
-            .remove(&order)
-            .expect("a waiter that leaves stood in the line");
+        self.line.remove(&order).expect("a waiter that leaves stood in the line");
     }
 
     fn head(&self) -> Option<(Order, Ticket)> {
-        self.line
-            .first_key_value()
-            .map(|(order, (ticket, _))| (*order, *ticket))
+        self.line.first_key_value().map(|(order, (ticket, _))| (*order, *ticket))
     }
 
     fn len(&self) -> usize {
@@ -49,18 +45,27 @@ impl Index for Naive {
         let mut fits = self
             .line
             .iter()
-            .filter(|(_, (_, needs))| accounts.follower_fits(needs, now));
-        fits.next().map_or(Found::Nobody, |(order, (ticket, _))| {
-            Found::Waiter(*order, *ticket)
-        })
+            .filter(|(_, (ticket, needs))| accounts.follower_fits(*ticket, needs, now));
+        fits.next().map_or(Found::Nobody, |(order, (ticket, _))| Found::Waiter(*order, *ticket))
     }
 
     fn deadline(&self, accounts: &Accounts, now: Time) -> Horizon {
-        let all = self
-            .line
-            .values()
-            .map(|(_, needs)| accounts.follower_when(needs, now));
+        let when =
+            |(ticket, needs): &(Ticket, Vec<Need>)| accounts.follower_when(*ticket, needs, now);
+        let all = self.line.values().map(when);
         all.min().unwrap_or(Horizon::OnEvent)
+    }
+
+    fn first_short(
+        &self,
+        account: AccountId,
+        free: i128,
+        behind: Option<Order>,
+    ) -> Option<(Order, Ticket)> {
+        let mut line = self.line.iter().filter(|(order, _)| behind.is_none_or(|b| **order > b));
+        let short =
+            line.find(|(_, (_, needs))| i128::from(amount_of(needs, account)) > free.max(0));
+        short.map(|(order, (ticket, _))| (*order, *ticket))
     }
 
     fn naming(&self, account: AccountId, each: &mut dyn FnMut(Order, Ticket, u64)) {

@@ -54,9 +54,6 @@ impl Settlement {
     /// What was said of an account.
     #[must_use]
     pub fn of(&self, account: AccountId) -> Option<Charge> {
-        self.charges
-            .iter()
-            .find(|(named, _)| *named == account)
-            .map(|(_, charge)| *charge)
+        self.charges.iter().find(|(named, _)| *named == account).map(|(_, charge)| *charge)
     }
 }

@@ -56,20 +56,11 @@ impl Slots {
         if let Some(slot) = self.free.pop() {
             let entry = &mut self.slots[slot as usize];
             entry.state = state;
-            return Ticket {
-                slot,
-                generation: entry.generation,
-            };
+            return Ticket { slot, generation: entry.generation };
         }
         let slot = u32::try_from(self.slots.len()).expect("more than four billion tickets");
-        self.slots.push(Slot {
-            generation: 0,
-            state,
-        });
-        Ticket {
-            slot,
-            generation: 0,
-        }
+        self.slots.push(Slot { generation: 0, state });
+        Ticket { slot, generation: 0 }
     }
 
     /// What the ticket stands for; `Free` once its life is over.
@@ -90,10 +81,7 @@ impl Slots {
 
     /// Puts another state in the ticket's slot; its life goes on.
     pub(crate) fn replace(&mut self, ticket: Ticket, state: State) -> State {
-        assert!(
-            !matches!(self.get(ticket), State::Free),
-            "{ticket:?} is over"
-        );
+        assert!(!matches!(self.get(ticket), State::Free), "{ticket:?} is over");
         std::mem::replace(&mut self.slots[ticket.slot()].state, state)
     }
 

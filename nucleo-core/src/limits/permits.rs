@@ -29,10 +29,7 @@ impl Permits {
     /// A pool of `capacity` permits, all free.
     #[must_use]
     pub const fn new(capacity: u64) -> Self {
-        Self {
-            capacity,
-            in_use: 0,
-        }
+        Self { capacity, in_use: 0 }
     }
 
     /// Changes the capacity; those who hold keep what they hold.
@@ -66,18 +63,11 @@ impl Account for Permits {
     }
 
     fn when(&self, level: i128, now: Time) -> Horizon {
-        if self.available(now) >= level {
-            Horizon::At(now)
-        } else {
-            Horizon::OnEvent
-        }
+        if self.available(now) >= level { Horizon::At(now) } else { Horizon::OnEvent }
     }
 
     fn take(&mut self, amount: u64, _now: Time) {
-        self.in_use = self
-            .in_use
-            .checked_add(amount)
-            .expect("permits in use past u64::MAX");
+        self.in_use = self.in_use.checked_add(amount).expect("permits in use past u64::MAX");
     }
 
     fn settle(&mut self, taken: u64, _charged: u64, _now: Time) {

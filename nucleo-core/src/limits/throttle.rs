@@ -30,11 +30,7 @@ pub(crate) struct Throttle {
 
 impl Throttle {
     pub(crate) const fn full() -> Self {
-        Self {
-            permille: FULL,
-            last_step: None,
-            last_pushback: None,
-        }
+        Self { permille: FULL, last_step: None, last_pushback: None }
     }
 
     pub(crate) const fn permille(&self) -> u64 {
@@ -50,11 +46,7 @@ impl Throttle {
 
     fn success(&mut self, now: Time) {
         let calm = self.last_pushback.is_none_or(|at| now.since(at) >= CALM);
-        self.permille = if calm {
-            FULL
-        } else {
-            (self.permille + RISE).min(FULL)
-        };
+        self.permille = if calm { FULL } else { (self.permille + RISE).min(FULL) };
     }
 
     fn pushback(&mut self, sent: Time, steps: u32, now: Time) {
@@ -81,40 +73,18 @@ mod tests {
     fn one_congestion_event_steps_once() {
         let mut throttle = Throttle::full();
         for _ in 0..50 {
-            throttle.verdict(
-                Verdict::Pushback {
-                    sent: at(1),
-                    steps: 1,
-                },
-                at(5),
-            );
+            throttle.verdict(Verdict::Pushback { sent: at(1), steps: 1 }, at(5));
         }
         assert_eq!(throttle.permille(), 750);
-        throttle.verdict(
-            Verdict::Pushback {
-                sent: at(6),
-                steps: 3,
-            },
-            at(7),
-        );
-        assert_eq!(
-            throttle.permille(),
-            315,
-            "562, 421, 315: an overload takes three steps"
-        );
+        throttle.verdict(Verdict::Pushback { sent: at(6), steps: 3 }, at(7));
+        assert_eq!(throttle.permille(), 315, "562, 421, 315: an overload takes three steps");
     }
 
     #[test]
     fn never_below_a_tenth_and_back_to_full_after_a_calm_minute() {
         let mut throttle = Throttle::full();
         for s in 0..40 {
-            throttle.verdict(
-                Verdict::Pushback {
-                    sent: at(s),
-                    steps: 1,
-                },
-                at(s),
-            );
+            throttle.verdict(Verdict::Pushback { sent: at(s), steps: 1 }, at(s));
         }
         assert_eq!(throttle.permille(), 100);
         throttle.verdict(Verdict::Success, at(50));

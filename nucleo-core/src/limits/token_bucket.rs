@@ -46,21 +46,13 @@ impl Rate {
     /// `rate` a minute, a minute's worth at once.
     #[must_use]
     pub const fn per_minute(rate: u64) -> Self {
-        Self {
-            rate,
-            period: Span::from_mins(1),
-            burst: rate,
-        }
+        Self { rate, period: Span::from_mins(1), burst: rate }
     }
 
     /// `rate` a second, a second's worth at once.
     #[must_use]
     pub const fn per_second(rate: u64) -> Self {
-        Self {
-            rate,
-            period: Span::from_secs(1),
-            burst: rate,
-        }
+        Self { rate, period: Span::from_secs(1), burst: rate }
     }
 
     /// The most that may go at once.
@@ -101,10 +93,7 @@ impl Rate {
         {
             return Ok(self);
         }
-        Err(RateError {
-            rate: self.rate,
-            burst: self.burst,
-        })
+        Err(RateError { rate: self.rate, burst: self.burst })
     }
 
     /// Units of level that one token is.
@@ -240,37 +229,21 @@ impl Account for TokenBucket {
 
     fn available(&self, now: Time) -> i128 {
         let tokens = self.level_at(now).div_euclid(self.rate.scale());
-        if now < self.not_before {
-            tokens.min(0)
-        } else {
-            tokens
-        }
+        if now < self.not_before { tokens.min(0) } else { tokens }
     }
 
     fn when(&self, level: i128, now: Time) -> Horizon {
         if level > i128::from(self.rate.burst) {
             return Horizon::OnEvent;
         }
-        let missing = level
-            .saturating_mul(self.rate.scale())
-            .saturating_sub(self.level_at(now));
-        let wait = if missing <= 0 {
-            0
-        } else {
-            (missing - 1) / self.pace() + 1
-        };
-        let Some(at) = u64::try_from(wait)
-            .ok()
-            .and_then(|ns| now.as_nanos().checked_add(ns))
+        let missing = level.saturating_mul(self.rate.scale()).saturating_sub(self.level_at(now));
+        let wait = if missing <= 0 { 0 } else { (missing - 1) / self.pace() + 1 };
+        let Some(at) = u64::try_from(wait).ok().and_then(|ns| now.as_nanos().checked_add(ns))
         else {
             return Horizon::OnEvent;
         };
         // A parked bucket shows nothing above zero until it opens.
-        let parked = if level > 0 {
-            self.not_before
-        } else {
-            Time::ZERO
-        };
+        let parked = if level > 0 { self.not_before } else { Time::ZERO };
         Horizon::At(Time::from_nanos(at).max(parked))
     }
 

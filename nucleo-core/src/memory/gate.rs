@@ -121,11 +121,7 @@ impl MemoryGate {
             None => Ask::Go,
             Some(last) => {
                 let due = last.saturating_add(self.delay());
-                if now >= due {
-                    Ask::Go
-                } else {
-                    Ask::Wait(Horizon::At(due))
-                }
+                if now >= due { Ask::Go } else { Ask::Wait(Horizon::At(due)) }
             }
         }
     }
@@ -153,10 +149,7 @@ impl MemoryGate {
     /// The waiter of this number is waiting no more.
     pub(crate) fn left(&mut self, number: u64) {
         if number <= self.joined_through {
-            self.waiting = self
-                .waiting
-                .checked_sub(1)
-                .expect("more left than waited for memory");
+            self.waiting = self.waiting.checked_sub(1).expect("more left than waited for memory");
         }
     }
 

@@ -13,4 +13,7 @@ mod scenario;
 
 pub use outcome::{JobOutcome, Outcome, Plan, Summary};
 pub use run::plan;
-pub use scenario::{AccountSpec, JobSpec, Millis, PermitsSpec, RateSpec, Scenario, ScenarioError};
+pub use scenario::{
+    AccountSpec, JobSpec, Millis, OrderSpec, PermitsSpec, PolicySpec, ProtectSpec, RateSpec,
+    Scenario, ScenarioError,
+};

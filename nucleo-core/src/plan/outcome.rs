@@ -34,11 +34,7 @@ pub struct JobOutcome {
     /// What became of it.
     pub outcome: Outcome,
     /// When: the grant, the arrival of a refused job, the cancellation of a cancelled one.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        rename = "at_ms",
-        serialize_with = "as_ms"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", rename = "at_ms", serialize_with = "as_ms")]
     pub at: Option<Time>,
     /// How long it stood in the line before its grant, in milliseconds.
     #[serde(skip)]

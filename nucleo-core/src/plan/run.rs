@@ -10,12 +10,12 @@
 //! Not here: deciding (`admission`), the file's format (`scenario`).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::outcome::{JobOutcome, Outcome, Plan, Summary, millis};
-use super::scenario::{Scenario, ScenarioError};
+use super::scenario::{OrderSpec, PolicySpec, ProtectSpec, Scenario, ScenarioError};
 use crate::account::AccountId;
-use crate::admission::{Action, Charge, Monitor, Settlement, Ticket};
+use crate::admission::{Action, Charge, Monitor, Policy, Protect, Settlement, Ticket};
 use crate::demand::Demand;
 use crate::error::AdmitError;
 use crate::id::{JobId, WorkflowId};
@@ -57,6 +57,7 @@ struct Run<'s> {
     scenario: &'s Scenario,
     monitor: Monitor,
     accounts: BTreeMap<&'s str, AccountId>,
+    workflows: BTreeMap<&'s str, WorkflowId>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     stages: Vec<Stage>,
     outcomes: Vec<JobOutcome>,
@@ -74,20 +75,21 @@ impl<'s> Run<'s> {
         let mut monitor = Monitor::new();
         let mut accounts = BTreeMap::new();
         for (name, spec) in &scenario.accounts {
-            accounts.insert(
-                name.as_str(),
-                monitor.open(name.as_str(), spec.limit(name)?),
-            );
+            accounts.insert(name.as_str(), monitor.open(name.as_str(), spec.limit(name)?));
         }
         if !scenario.memory.is_empty() {
             monitor.watch_memory();
         }
-        let places: BTreeMap<&str, usize> = scenario
-            .jobs
-            .iter()
-            .enumerate()
-            .map(|(place, job)| (job.id.as_str(), place))
+        let names = scenario.jobs.iter().filter_map(|job| job.workflow.as_deref());
+        let names: BTreeSet<&str> = names.collect();
+        // Jobs of no workflow are one of their own, numbered 0.
+        let workflows: BTreeMap<&str, WorkflowId> = (1_u128..)
+            .zip(names)
+            .map(|(number, name)| (name, WorkflowId::from_u128(number)))
             .collect();
+        monitor.share(policy(&scenario.policy, &workflows));
+        let places: BTreeMap<&str, usize> =
+            scenario.jobs.iter().enumerate().map(|(place, job)| (job.id.as_str(), place)).collect();
         let mut dependents = vec![Vec::new(); scenario.jobs.len()];
         for (place, job) in scenario.jobs.iter().enumerate() {
             if let Some(after) = &job.after {
@@ -105,6 +107,7 @@ impl<'s> Run<'s> {
             scenario,
             monitor,
             accounts,
+            workflows,
             events: BinaryHeap::new(),
             stages: vec![Stage::Ahead; scenario.jobs.len()],
             outcomes: scenario.jobs.iter().map(blank).collect(),
@@ -125,8 +128,7 @@ impl<'s> Run<'s> {
                 self.events.push(Reverse((at.at(), Event::Cancel(place))));
             }
             if job.after.is_none() {
-                self.events
-                    .push(Reverse((job.arrive_ms.at(), Event::Arrive(place))));
+                self.events.push(Reverse((job.arrive_ms.at(), Event::Arrive(place))));
             }
         }
     }
@@ -155,8 +157,7 @@ impl<'s> Run<'s> {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Memory(index) => {
-                self.monitor
-                    .sample_memory(self.scenario.memory[index].1, self.now);
+                self.monitor.sample_memory(self.scenario.memory[index].1, self.now);
             }
             Event::EndOfHold { job, .. } => self.end_of_hold(job),
             Event::Cancel(job) => self.cancel(job),
@@ -170,7 +171,9 @@ impl<'s> Run<'s> {
         }
         let spec = &self.scenario.jobs[job];
         let id = JobId::root(WorkflowId::default()).child(job as u64);
-        let mut demand = Demand::new(id.attempt(1)).max_wait(Span::MAX);
+        let workflow = spec.workflow.as_deref().map(|name| self.workflows[name]);
+        let mut demand =
+            Demand::new(id.attempt(1)).max_wait(Span::MAX).workflow(workflow.unwrap_or_default());
         for (name, amount) in &spec.demand {
             demand = demand.need(self.accounts[name.as_str()], *amount);
         }
@@ -213,21 +216,15 @@ impl<'s> Run<'s> {
             unreachable!("a hold ends once");
         };
         let spec = &self.scenario.jobs[job];
-        let settlement = spec
-            .actual
-            .iter()
-            .fold(Settlement::in_full(), |settlement, (name, n)| {
-                settlement.charge(self.accounts[name.as_str()], Charge::Used(*n))
-            });
+        let settlement = spec.actual.iter().fold(Settlement::in_full(), |settlement, (name, n)| {
+            settlement.charge(self.accounts[name.as_str()], Charge::Used(*n))
+        });
         self.monitor.settle(ticket, &settlement, self.now);
         self.stages[job] = Stage::Over;
         self.end = self.end.max(self.now);
         for next in self.dependents[job].clone() {
             let delay = self.scenario.jobs[next].arrive_ms.at().since(Time::ZERO);
-            self.events.push(Reverse((
-                self.now.saturating_add(delay),
-                Event::Arrive(next),
-            )));
+            self.events.push(Reverse((self.now.saturating_add(delay), Event::Arrive(next))));
         }
     }
 
@@ -252,12 +249,8 @@ impl<'s> Run<'s> {
         outcome.waited_ms = millis(Time::ZERO.saturating_add(waited));
         self.grants += 1;
         let hold = self.scenario.jobs[job].hold_ms.at().since(Time::ZERO);
-        let end = Event::EndOfHold {
-            grant: self.grants,
-            job,
-        };
-        self.events
-            .push(Reverse((self.now.saturating_add(hold), end)));
+        let end = Event::EndOfHold { grant: self.grants, job };
+        self.events.push(Reverse((self.now.saturating_add(hold), end)));
     }
 
     fn finish(mut self) -> Plan {
@@ -267,24 +260,13 @@ impl<'s> Run<'s> {
             }
         }
         let summary = self.summary();
-        Plan {
-            jobs: self.outcomes,
-            summary,
-        }
+        Plan { jobs: self.outcomes, summary }
     }
 
     fn summary(&self) -> Summary {
-        let count = |wanted| {
-            self.outcomes
-                .iter()
-                .filter(|job| job.outcome == wanted)
-                .count()
-        };
-        let granted: Vec<_> = self
-            .outcomes
-            .iter()
-            .filter(|job| job.outcome == Outcome::Granted)
-            .collect();
+        let count = |wanted| self.outcomes.iter().filter(|job| job.outcome == wanted).count();
+        let granted: Vec<_> =
+            self.outcomes.iter().filter(|job| job.outcome == Outcome::Granted).collect();
         let mut waits: Vec<f64> = granted.iter().map(|job| job.waited_ms).collect();
         waits.sort_by(f64::total_cmp);
         let short_ms: BTreeMap<String, f64> = self
@@ -295,10 +277,8 @@ impl<'s> Run<'s> {
             .filter(|(_, short)| *short > Span::ZERO)
             .map(|(name, short)| (name, millis(Time::ZERO.saturating_add(short))))
             .collect();
-        let binding = short_ms
-            .iter()
-            .max_by(|a, b| a.1.total_cmp(b.1))
-            .map(|(name, _)| name.clone());
+        let binding =
+            short_ms.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(name, _)| name.clone());
         Summary {
             granted: granted.len(),
             refused: count(Outcome::Refused),
@@ -318,13 +298,31 @@ impl<'s> Run<'s> {
         let mut sums: BTreeMap<crate::money::Currency, Money> = BTreeMap::new();
         for (job, outcome) in self.scenario.jobs.iter().zip(&self.outcomes) {
             if let (Outcome::Granted, Some(cost)) = (outcome.outcome, job.cost) {
-                let sum = sums
-                    .entry(cost.currency())
-                    .or_insert(Money::zero(cost.currency()));
+                let sum = sums.entry(cost.currency()).or_insert(Money::zero(cost.currency()));
                 *sum = sum.plus(cost).expect("one currency a sum");
             }
         }
         sums.into_values().collect()
+    }
+}
+
+/// The monitor's policy for a scenario's. A weight of a workflow without jobs concerns nobody.
+fn policy(spec: &PolicySpec, workflows: &BTreeMap<&str, WorkflowId>) -> Policy {
+    let mut policy = match spec.order {
+        OrderSpec::Fifo => Policy::fifo(),
+        OrderSpec::Fair => Policy::fair(),
+    };
+    for (name, weight) in &spec.weights {
+        if let Some(workflow) = workflows.get(name.as_str()) {
+            policy = policy.weight(*workflow, *weight);
+        }
+    }
+    match spec.protect {
+        None => policy,
+        Some(ProtectSpec::Overtaken(times)) => policy.protect(Protect::Overtaken(times)),
+        Some(ProtectSpec::WaitedMs(ms)) => {
+            policy.protect(Protect::Waited(ms.at().since(Time::ZERO)))
+        }
     }
 }
 
@@ -334,11 +332,7 @@ fn reason(error: &AdmitError) -> String {
 
 #[expect(clippy::cast_precision_loss, reason = "statistics")]
 fn mean(sorted: &[f64]) -> f64 {
-    if sorted.is_empty() {
-        0.0
-    } else {
-        sorted.iter().sum::<f64>() / sorted.len() as f64
-    }
+    if sorted.is_empty() { 0.0 } else { sorted.iter().sum::<f64>() / sorted.len() as f64 }
 }
 
 /// The smallest value that at least `percent` of a hundred are at or below.

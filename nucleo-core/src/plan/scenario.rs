@@ -39,12 +39,51 @@ pub struct Scenario {
     pub memory: Vec<(Millis, f64)>,
     /// The jobs; arrivals at one instant go in this order.
     pub jobs: Vec<JobSpec>,
+    /// Who is served when many share; first come, first served unless told.
+    #[serde(default)]
+    pub policy: PolicySpec,
     /// Ignored: for people.
     #[serde(default)]
     pub name: Option<String>,
     /// Ignored: for tests.
     #[serde(default, skip_serializing)]
     pub expect: Option<serde::de::IgnoredAny>,
+}
+
+/// Who is served when many share.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicySpec {
+    /// The order of the line.
+    #[serde(default)]
+    pub order: OrderSpec,
+    /// Shares by workflow, under `fair`; one where a workflow is not named.
+    #[serde(default)]
+    pub weights: BTreeMap<String, u32>,
+    /// When a waiter that is short on an account is protected there; never unless told.
+    #[serde(default)]
+    pub protect: Option<ProtectSpec>,
+}
+
+/// The order of the line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrderSpec {
+    /// By arrival.
+    #[default]
+    Fifo,
+    /// Fair between workflows.
+    Fair,
+}
+
+/// When a waiter is protected.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProtectSpec {
+    /// Once so many later arrivals went before it.
+    Overtaken(usize),
+    /// Once it has waited so long.
+    WaitedMs(Millis),
 }
 
 /// One account of a scenario.
@@ -128,11 +167,7 @@ impl<'de> Deserialize<'de> for Millis {
             let message = format!("{ms} is no time: milliseconds from 0 to {MILLIS_MAX}");
             return Err(serde::de::Error::custom(message));
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "just checked"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "just checked")]
         Ok(Self(Time::from_nanos((ms * 1e6).round() as u64)))
     }
 }
@@ -191,6 +226,14 @@ pub enum ScenarioError {
         /// One of them.
         id: String,
     },
+    /// A weight of zero, or one without `fair`.
+    #[error(
+        "policy.weights.{workflow}: a weight is at least 1, and goes with `\"order\": \"fair\"`"
+    )]
+    Weight {
+        /// The workflow.
+        workflow: String,
+    },
     /// Readings out of order, or no share.
     #[error("memory[{index}]: readings go forward in time, each with a share from 0 to 10")]
     Memory {
@@ -209,11 +252,7 @@ impl AccountSpec {
             if (1..=AMOUNT_MAX).contains(&value) {
                 return Ok(value);
             }
-            Err(ScenarioError::Amount {
-                account: name.to_owned(),
-                what,
-                value,
-            })
+            Err(ScenarioError::Amount { account: name.to_owned(), what, value })
         };
         match self {
             Self::Permits(spec) => Ok(Permits::new(check("permits", spec.permits)?).into()),
@@ -236,15 +275,17 @@ impl Scenario {
         for (name, spec) in &self.accounts {
             spec.limit(name)?;
         }
+        let fair = self.policy.order == OrderSpec::Fair;
+        let mut weights = self.policy.weights.iter();
+        if let Some((workflow, _)) = weights.find(|(_, weight)| **weight == 0 || !fair) {
+            return Err(ScenarioError::Weight { workflow: workflow.clone() });
+        }
         for (index, window) in self.memory.windows(2).enumerate() {
             if window[1].0 < window[0].0 {
                 return Err(ScenarioError::Memory { index: index + 1 });
             }
         }
-        if let Some(index) = self
-            .memory
-            .iter()
-            .position(|(_, share)| !(0.0..=10.0).contains(share))
+        if let Some(index) = self.memory.iter().position(|(_, share)| !(0.0..=10.0).contains(share))
         {
             return Err(ScenarioError::Memory { index });
         }
@@ -265,11 +306,7 @@ impl Scenario {
         for (key, names) in [("demand", &job.demand), ("actual", &job.actual)] {
             if let Some(account) = names.keys().find(|name| !self.accounts.contains_key(*name)) {
                 let account = account.clone();
-                return Err(ScenarioError::UnknownAccount {
-                    id: id(),
-                    key,
-                    account,
-                });
+                return Err(ScenarioError::UnknownAccount { id: id(), key, account });
             }
         }
         let uncharged = |name: &&String| {
@@ -290,9 +327,7 @@ impl Scenario {
             let mut at = start;
             loop {
                 if walked[at] == start + 1 {
-                    return Err(ScenarioError::Circle {
-                        id: self.jobs[at].id.clone(),
-                    });
+                    return Err(ScenarioError::Circle { id: self.jobs[at].id.clone() });
                 }
                 if walked[at] != 0 {
                     break;

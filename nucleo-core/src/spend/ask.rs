@@ -154,28 +154,19 @@ impl Ask {
     /// Sets the price.
     #[must_use]
     pub fn price(self, price: impl Into<Arc<Price>>) -> Self {
-        Self {
-            price: Some(price.into()),
-            ..self
-        }
+        Self { price: Some(price.into()), ..self }
     }
 
     /// Names the user.
     #[must_use]
     pub fn user(self, user: impl Into<Arc<str>>) -> Self {
-        Self {
-            user: Some(user.into()),
-            ..self
-        }
+        Self { user: Some(user.into()), ..self }
     }
 
     /// Names the agent.
     #[must_use]
     pub fn agent(self, agent: impl Into<Arc<str>>) -> Self {
-        Self {
-            agent: agent.into(),
-            ..self
-        }
+        Self { agent: agent.into(), ..self }
     }
 
     /// Adds a scope.

@@ -102,10 +102,7 @@ impl Ledger {
     /// # Errors
     /// [`UnknownScope`] when the scope isn't configured.
     pub fn carry_over(&mut self, scope: &ScopeId, spent: Money) -> Result<(), UnknownScope> {
-        let key = *self
-            .by_id
-            .get(scope)
-            .ok_or_else(|| UnknownScope(scope.clone()))?;
+        let key = *self.by_id.get(scope).ok_or_else(|| UnknownScope(scope.clone()))?;
         self.scope_mut(key).book(spent);
         self.after_spending(key);
         self.turn();
@@ -134,8 +131,7 @@ impl Ledger {
         let members: Vec<WaitId> = self.scope(key).members.iter().map(|(_, id)| *id).collect();
         for id in members {
             self.remove_waiter(id);
-            self.outcomes
-                .push_back((id, Outcome::Stopped(Stop::WorkflowClosed(workflow))));
+            self.outcomes.push_back((id, Outcome::Stopped(Stop::WorkflowClosed(workflow))));
         }
         self.retire(&[key]);
         self.turn();
@@ -148,10 +144,7 @@ impl Ledger {
     /// # Panics
     /// For a workflow: that is closed, with [`Ledger::close_workflow`].
     pub fn forget(&mut self, scope: &ScopeId) {
-        assert!(
-            !matches!(scope, ScopeId::Workflow(_)),
-            "a workflow is closed, not forgotten"
-        );
+        assert!(!matches!(scope, ScopeId::Workflow(_)), "a workflow is closed, not forgotten");
         let Some(key) = self.by_id.remove(scope) else {
             return;
         };
@@ -168,11 +161,7 @@ impl Ledger {
     pub fn position(&self, scope: &ScopeId) -> Option<Position> {
         let scope = self.scope(*self.by_id.get(scope)?);
         let in_each = |amount: fn(&Sum) -> i128| {
-            scope
-                .sums()
-                .iter()
-                .map(|sum| Money::from_pico(amount(sum), sum.currency))
-                .collect()
+            scope.sums().iter().map(|sum| Money::from_pico(amount(sum), sum.currency)).collect()
         };
         Some(Position {
             cap: scope.cap,

@@ -151,14 +151,8 @@ impl Ledger {
     /// # Panics
     /// When the commitment ended before: a defect of the caller.
     pub fn settle(&mut self, commitment: CommitmentId, booking: Booking) -> Booked {
-        let Committed {
-            ask,
-            reservation,
-            scopes,
-        } = self
-            .commitments
-            .remove(commitment.0)
-            .expect("a commitment ends exactly once");
+        let Committed { ask, reservation, scopes } =
+            self.commitments.remove(commitment.0).expect("a commitment ends exactly once");
         let cost = match (booking, &ask.price) {
             (Booking::Actual(usage) | Booking::SoFar(usage), Some(price)) => {
                 Some(price.cost(&usage))
@@ -181,12 +175,7 @@ impl Ledger {
         self.turn();
         let overspent = match (reservation, cost) {
             (Some(reservation), Some(cost)) if cost.pico() > reservation.pico() => {
-                Some(Overspent {
-                    attempt: ask.attempt,
-                    model: ask.model,
-                    reservation,
-                    cost,
-                })
+                Some(Overspent { attempt: ask.attempt, model: ask.model, reservation, cost })
             }
             _ => None,
         };
@@ -198,14 +187,8 @@ impl Ledger {
     /// # Panics
     /// When the commitment ended before: a defect of the caller.
     pub fn release(&mut self, commitment: CommitmentId) {
-        let Committed {
-            reservation,
-            scopes,
-            ..
-        } = self
-            .commitments
-            .remove(commitment.0)
-            .expect("a commitment ends exactly once");
+        let Committed { reservation, scopes, .. } =
+            self.commitments.remove(commitment.0).expect("a commitment ends exactly once");
         for &key in &scopes {
             self.scope_mut(key).give_back(reservation);
             self.stirred.insert(key);
@@ -225,8 +208,7 @@ impl Ledger {
         while let Some((&id, _)) = self.waiters.first_key_value() {
             let scopes = self.remove_waiter(id).scopes;
             self.retire(&scopes);
-            self.outcomes
-                .push_back((id, Outcome::Stopped(Stop::ShutDown)));
+            self.outcomes.push_back((id, Outcome::Stopped(Stop::ShutDown)));
         }
         self.turn();
     }
@@ -273,17 +255,10 @@ impl Ledger {
     ) -> CommitmentId {
         for &key in &scopes {
             let scope = self.scope_mut(key);
-            assert!(
-                scope.fit(reservation) == Fit::Yes,
-                "an approval broke the balance law"
-            );
+            assert!(scope.fit(reservation) == Fit::Yes, "an approval broke the balance law");
             scope.commit(reservation);
         }
-        CommitmentId(self.commitments.insert(Committed {
-            ask,
-            reservation,
-            scopes,
-        }))
+        CommitmentId(self.commitments.insert(Committed { ask, reservation, scopes }))
     }
 
     /// Makes a refusal, and notes it in the workflow.
@@ -323,23 +298,16 @@ impl Ledger {
     }
 
     pub(super) fn scope(&self, key: Key) -> &Scope {
-        self.scopes
-            .get(key)
-            .expect("a scope outlives its attempts and waiters")
+        self.scopes.get(key).expect("a scope outlives its attempts and waiters")
     }
 
     pub(super) fn scope_mut(&mut self, key: Key) -> &mut Scope {
-        self.scopes
-            .get_mut(key)
-            .expect("a scope outlives its attempts and waiters")
+        self.scopes.get_mut(key).expect("a scope outlives its attempts and waiters")
     }
 
     /// Closed scopes that just lost an attempt: the end of the turn looks whether it was the last.
     pub(super) fn retire(&mut self, scopes: &[Key]) {
-        let closed = scopes
-            .iter()
-            .filter(|key| self.scope(**key).closed)
-            .copied();
+        let closed = scopes.iter().filter(|key| self.scope(**key).closed).copied();
         let closed: ScopeKeys = closed.collect();
         self.retiring.extend(closed);
     }
@@ -357,10 +325,7 @@ impl Ledger {
     fn resolve(&self, ask: &Ask) -> Option<ScopeKeys> {
         let mut keys = ScopeKeys::new();
         keys.push(*self.by_id.get(&ScopeId::Workflow(ask.workflow))?);
-        let user = ask
-            .user
-            .as_ref()
-            .map(|name| ScopeId::User(Arc::clone(name)));
+        let user = ask.user.as_ref().map(|name| ScopeId::User(Arc::clone(name)));
         for scope in user.iter().chain(&ask.scopes) {
             match self.by_id.get(scope) {
                 Some(key) if !keys.contains(key) => keys.push(*key),

@@ -64,15 +64,7 @@ impl Ledger {
             self.scope_mut(key).members.insert((mine.pico(), id));
         }
         self.scope_mut(stands_in).line.insert(id);
-        self.waiters.insert(
-            id,
-            Waiter {
-                ask,
-                mine,
-                scopes,
-                stands_in,
-            },
-        );
+        self.waiters.insert(id, Waiter { ask, mine, scopes, stands_in });
         Decision::Waiting(id)
     }
 
@@ -88,13 +80,8 @@ impl Ledger {
     pub(super) fn refuse_misfits(&mut self, key: Key) {
         let scope = self.scope(key);
         let never = |id| matches!(scope.fit(Some(self.waiters[id].mine)), Fit::Never(_));
-        let misfits: Vec<WaitId> = scope
-            .members
-            .iter()
-            .map(|(_, id)| id)
-            .filter(|id| never(*id))
-            .copied()
-            .collect();
+        let misfits: Vec<WaitId> =
+            scope.members.iter().map(|(_, id)| id).filter(|id| never(*id)).copied().collect();
         for id in misfits {
             self.refuse_waiter(id);
         }
@@ -112,15 +99,10 @@ impl Ledger {
                 Some(other) => {
                     self.scope_mut(key).line.remove(&id);
                     self.scope_mut(other).line.insert(id);
-                    self.waiters
-                        .get_mut(&id)
-                        .expect("it stands in a line")
-                        .stands_in = other;
+                    self.waiters.get_mut(&id).expect("it stands in a line").stands_in = other;
                 }
                 None => {
-                    let Waiter {
-                        ask, mine, scopes, ..
-                    } = self.remove_waiter(id);
+                    let Waiter { ask, mine, scopes, .. } = self.remove_waiter(id);
                     let commitment = self.commit(ask, Some(mine), scopes);
                     self.outcomes.push_back((id, Outcome::Approved(commitment)));
                 }
@@ -134,9 +116,7 @@ impl Ledger {
     pub(super) fn remove_waiter(&mut self, id: WaitId) -> Waiter {
         let waiter = self.waiters.remove(&id).expect("a waiter is decided once");
         for &key in &waiter.scopes {
-            self.scope_mut(key)
-                .members
-                .remove(&(waiter.mine.pico(), id));
+            self.scope_mut(key).members.remove(&(waiter.mine.pico(), id));
         }
         self.scope_mut(waiter.stands_in).line.remove(&id);
         self.stirred.insert(waiter.stands_in);
@@ -144,9 +124,7 @@ impl Ledger {
     }
 
     fn refuse_waiter(&mut self, id: WaitId) {
-        let Waiter {
-            ask, mine, scopes, ..
-        } = self.remove_waiter(id);
+        let Waiter { ask, mine, scopes, .. } = self.remove_waiter(id);
         let (scope, why) = match self.blame(&scopes, Some(mine)) {
             Some((scope, Some(why))) => (scope, why),
             fits => unreachable!("a waiter with hope was refused: {fits:?}"),

@@ -152,40 +152,25 @@ impl Rates {
     /// Plain input and plain output; the other kinds cost the same until set.
     #[must_use]
     pub const fn new(input: Rate, output: Rate) -> Self {
-        Self {
-            input,
-            output,
-            cache_read: None,
-            cache_write: None,
-            reasoning: None,
-        }
+        Self { input, output, cache_read: None, cache_write: None, reasoning: None }
     }
 
     /// What input read from the provider's cache costs.
     #[must_use]
     pub fn cache_read(self, rate: Rate) -> Self {
-        Self {
-            cache_read: Some(rate),
-            ..self
-        }
+        Self { cache_read: Some(rate), ..self }
     }
 
     /// What input written to the provider's cache costs.
     #[must_use]
     pub fn cache_write(self, rate: Rate) -> Self {
-        Self {
-            cache_write: Some(rate),
-            ..self
-        }
+        Self { cache_write: Some(rate), ..self }
     }
 
     /// What output spent on reasoning costs.
     #[must_use]
     pub fn reasoning(self, rate: Rate) -> Self {
-        Self {
-            reasoning: Some(rate),
-            ..self
-        }
+        Self { reasoning: Some(rate), ..self }
     }
 
     /// Every rate with its name, absent ones left out.
@@ -221,11 +206,7 @@ impl Price {
     /// One set of rates for requests of every size.
     #[must_use]
     pub const fn new(currency: Currency, rates: Rates) -> Self {
-        Self {
-            currency,
-            base: rates,
-            tiers: Vec::new(),
-        }
+        Self { currency, base: rates, tiers: Vec::new() }
     }
 
     /// Other rates for requests whose whole input is above `above_input_tokens`.
@@ -233,17 +214,10 @@ impl Price {
     /// # Errors
     /// [`PriceError::TierOrder`] unless the threshold is above those of the tiers before.
     pub fn tier(mut self, above_input_tokens: u64, rates: Rates) -> Result<Self, PriceError> {
-        if self
-            .tiers
-            .last()
-            .is_some_and(|last| last.above_input_tokens >= above_input_tokens)
-        {
+        if self.tiers.last().is_some_and(|last| last.above_input_tokens >= above_input_tokens) {
             return Err(PriceError::TierOrder { above_input_tokens });
         }
-        self.tiers.push(Tier {
-            above_input_tokens,
-            rates,
-        });
+        self.tiers.push(Tier { above_input_tokens, rates });
         Ok(self)
     }
 
@@ -256,10 +230,7 @@ impl Price {
     /// What a call cost: each token once, at the rates of the tier that its whole input reached.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> Money {
-        let rates = self
-            .reachable(usage.input_total())
-            .last()
-            .expect("the base is reachable");
+        let rates = self.reachable(usage.input_total()).last().expect("the base is reachable");
         Money::from_pico(rates.cost(usage), self.currency)
     }
 
@@ -268,10 +239,7 @@ impl Price {
     /// the input's size can reach.
     #[must_use]
     pub fn dearest(&self, tokens: &Reserved) -> Money {
-        let pico = self
-            .reachable(tokens.input)
-            .map(|rates| rates.dearest(tokens))
-            .max();
+        let pico = self.reachable(tokens.input).map(|rates| rates.dearest(tokens)).max();
         Money::from_pico(pico.expect("the base is reachable"), self.currency)
     }
 
@@ -293,10 +261,7 @@ impl Price {
     /// The rates that a request of so many input tokens, or fewer, may be billed at; the last are
     /// those of exactly that many.
     fn reachable(&self, input_tokens: u64) -> impl Iterator<Item = &Rates> {
-        let tiers = self
-            .tiers
-            .iter()
-            .take_while(move |t| t.above_input_tokens < input_tokens);
+        let tiers = self.tiers.iter().take_while(move |t| t.above_input_tokens < input_tokens);
         std::iter::once(&self.base).chain(tiers.map(|tier| &tier.rates))
     }
 }
@@ -312,65 +277,32 @@ mod tests {
     #[test]
     fn six_decimals_are_exact_for_one_token() {
         let price = Price::new(Currency::USD, rates("0.000001", "0"));
-        let usage = Usage {
-            input: 1,
-            ..Usage::default()
-        };
+        let usage = Usage { input: 1, ..Usage::default() };
         assert_eq!(price.cost(&usage).pico(), 1);
-        assert_eq!(
-            "0.0000001".parse::<Rate>(),
-            Err(PriceError::TooFine(100_000))
-        );
-        assert_eq!(
-            "-1".parse::<Rate>(),
-            Err(PriceError::OutOfRange(-crate::PICO))
-        );
+        assert_eq!("0.0000001".parse::<Rate>(), Err(PriceError::TooFine(100_000)));
+        assert_eq!("-1".parse::<Rate>(), Err(PriceError::OutOfRange(-crate::PICO)));
     }
 
     #[test]
     fn absent_kinds_are_paid_as_plain_ones() {
         let price = Price::new(Currency::USD, rates("2", "8"));
-        let usage = Usage {
-            input: 1,
-            cache_write: 1,
-            cache_read: 1,
-            output: 1,
-            reasoning: 1,
-        };
+        let usage = Usage { input: 1, cache_write: 1, cache_read: 1, output: 1, reasoning: 1 };
         assert_eq!(price.cost(&usage).to_string(), "0.000022 USD");
     }
 
     #[test]
     fn a_tier_begins_above_its_threshold() {
-        let price = Price::new(Currency::USD, rates("1", "2"))
-            .tier(100, rates("3", "4"))
-            .unwrap();
-        let cost = |input| {
-            price
-                .cost(&Usage {
-                    input,
-                    ..Usage::default()
-                })
-                .pico()
-        };
+        let price = Price::new(Currency::USD, rates("1", "2")).tier(100, rates("3", "4")).unwrap();
+        let cost = |input| price.cost(&Usage { input, ..Usage::default() }).pico();
         assert_eq!((cost(100), cost(101)), (100_000_000, 303_000_000));
         let again = price.tier(100, rates("3", "4"));
-        assert_eq!(
-            again,
-            Err(PriceError::TierOrder {
-                above_input_tokens: 100
-            })
-        );
+        assert_eq!(again, Err(PriceError::TierOrder { above_input_tokens: 100 }));
     }
 
     #[test]
     fn largest_numbers_do_not_overflow() {
         let price = Price::new(Currency::USD, rates("1000000", "1000000"));
-        let most = Usage {
-            input: u64::MAX,
-            output: u64::MAX,
-            ..Usage::default()
-        };
+        let most = Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() };
         assert!(price.cost(&most).pico() > 0);
     }
 
@@ -378,27 +310,14 @@ mod tests {
     fn the_sanity_band_names_the_price() {
         let price = |input, output| Price::new(Currency::USD, rates(input, output));
         assert_eq!(price("0.001", "1000").check_plausible(), Ok(()));
+        assert_eq!(price("0", "0").check_plausible(), Ok(()), "a free model is one");
         assert_eq!(
-            price("0", "0").check_plausible(),
-            Ok(()),
-            "a free model is one"
-        );
-        assert_eq!(
-            price("15000", "1")
-                .check_plausible()
-                .unwrap_err()
-                .to_string(),
+            price("15000", "1").check_plausible().unwrap_err().to_string(),
             "the input price, 15000.00 USD per million tokens, lies outside 0.001 to 1000: \
              write prices per million tokens, not per thousand or per token"
         );
         assert!(price("1", "0.000999").check_plausible().is_err());
-        assert!(
-            price("1", "2")
-                .tier(9, rates("1", "1001"))
-                .unwrap()
-                .check_plausible()
-                .is_err()
-        );
+        assert!(price("1", "2").tier(9, rates("1", "1001")).unwrap().check_plausible().is_err());
     }
 
     #[test]
@@ -416,22 +335,13 @@ mod tests {
             let price = Price::new(Currency::USD, set(&mut random));
             let price = price.tier(10, set(&mut random)).unwrap();
             let price = price.tier(20, set(&mut random)).unwrap();
-            let tokens = Reserved {
-                input: random.u64(0..30),
-                output: random.u64(0..30),
-            };
+            let tokens = Reserved { input: random.u64(0..30), output: random.u64(0..30) };
             let input = random.u64(0..=tokens.input);
             let cache_read = random.u64(0..=tokens.input - input);
             let cache_write = random.u64(0..=tokens.input - input - cache_read);
             let output = random.u64(0..=tokens.output);
             let reasoning = random.u64(0..=tokens.output - output);
-            let usage = Usage {
-                input,
-                cache_write,
-                cache_read,
-                output,
-                reasoning,
-            };
+            let usage = Usage { input, cache_write, cache_read, output, reasoning };
             assert!(
                 price.cost(&usage).pico() <= price.dearest(&tokens).pico(),
                 "{price:?} {tokens:?} {usage:?}"

@@ -133,23 +133,12 @@ impl fmt::Display for SpendRefusal {
         match (self.reason, self.reservation) {
             (RefusalReason::OtherCurrency, Some(mine)) => {
                 let (own, cap) = (mine.currency(), self.cap.currency());
-                write!(
-                    f,
-                    ", and {} is priced in {own}, which is never converted: ",
-                    self.model
-                )?;
-                write!(
-                    f,
-                    "set the cap in {own}, or use a model that is priced in {cap}"
-                )
+                write!(f, ", and {} is priced in {own}, which is never converted: ", self.model)?;
+                write!(f, "set the cap in {own}, or use a model that is priced in {cap}")
             }
             (RefusalReason::OverCap, Some(mine)) => self.fmt_over_cap(f, mine),
             (_, _) => {
-                write!(
-                    f,
-                    ", and {} has no price: give it one, or run it without a cap",
-                    self.model
-                )
+                write!(f, ", and {} has no price: give it one, or run it without a cap", self.model)
             }
         }
     }
@@ -157,15 +146,7 @@ impl fmt::Display for SpendRefusal {
 
 impl SpendRefusal {
     fn fmt_over_cap(&self, f: &mut fmt::Formatter<'_>, mine: Money) -> fmt::Result {
-        let Self {
-            spent,
-            committed,
-            siblings,
-            model,
-            input_tokens,
-            output_tokens,
-            ..
-        } = self;
+        let Self { spent, committed, siblings, model, input_tokens, output_tokens, .. } = self;
         let plural = if *siblings == 1 { "" } else { "s" };
         write!(
             f,
@@ -201,9 +182,7 @@ impl RefusalLog {
 
     /// How many more there were, by scope and model.
     pub fn further(&self) -> impl Iterator<Item = (&ScopeId, &str, u64)> {
-        self.further
-            .iter()
-            .map(|((scope, model), count)| (scope, &**model, *count))
+        self.further.iter().map(|((scope, model), count)| (scope, &**model, *count))
     }
 
     /// How many there were in all.

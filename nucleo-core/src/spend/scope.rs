@@ -157,10 +157,7 @@ impl Scope {
         self.under_way = self.under_way.checked_sub(1).expect("an attempt ends once");
         let Some(mine) = reservation else { return };
         let sum = self.sum_mut(mine.currency());
-        assert!(
-            sum.committed >= mine.pico(),
-            "gave back more money than was committed"
-        );
+        assert!(sum.committed >= mine.pico(), "gave back more money than was committed");
         sum.committed -= mine.pico();
         sum.siblings = sum.siblings.checked_sub(1).expect("a commitment ends once");
     }
@@ -187,12 +184,7 @@ impl Scope {
 
     pub(super) fn sum(&self, currency: Currency) -> Sum {
         let found = self.sums.iter().find(|sum| sum.currency == currency);
-        found.copied().unwrap_or(Sum {
-            currency,
-            spent: 0,
-            committed: 0,
-            siblings: 0,
-        })
+        found.copied().unwrap_or(Sum { currency, spent: 0, committed: 0, siblings: 0 })
     }
 
     pub(super) fn sums(&self) -> &[Sum] {
@@ -205,25 +197,15 @@ impl Scope {
     }
 
     fn sum_mut(&mut self, currency: Currency) -> &mut Sum {
-        let at = self
-            .sums
-            .iter()
-            .position(|sum| sum.currency == currency)
-            .unwrap_or_else(|| {
-                self.sums.push(Sum {
-                    currency,
-                    spent: 0,
-                    committed: 0,
-                    siblings: 0,
-                });
-                self.sums.len() - 1
-            });
+        let at = self.sums.iter().position(|sum| sum.currency == currency).unwrap_or_else(|| {
+            self.sums.push(Sum { currency, spent: 0, committed: 0, siblings: 0 });
+            self.sums.len() - 1
+        });
         &mut self.sums[at]
     }
 }
 
 /// The sum of two amounts in pico.
 pub(super) fn add(left: i128, right: i128) -> i128 {
-    left.checked_add(right)
-        .expect("a sum of money past 1e26 units")
+    left.checked_add(right).expect("a sum of money past 1e26 units")
 }

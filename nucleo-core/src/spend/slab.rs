@@ -30,58 +30,36 @@ impl Key {
         (self.place as u64) << 32 | self.generation as u64
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the two halves are taken apart"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are taken apart")]
     pub(super) const fn from_bits(bits: u64) -> Self {
-        Self {
-            place: (bits >> 32) as u32,
-            generation: bits as u32,
-        }
+        Self { place: (bits >> 32) as u32, generation: bits as u32 }
     }
 }
 
 impl<T> Slab<T> {
     pub(super) const fn new() -> Self {
-        Self {
-            places: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { places: Vec::new(), free: Vec::new() }
     }
 
     pub(super) fn insert(&mut self, value: T) -> Key {
         if let Some(place) = self.free.pop() {
             let at = &mut self.places[place as usize];
             at.value = Some(value);
-            return Key {
-                place,
-                generation: at.generation,
-            };
+            return Key { place, generation: at.generation };
         }
         let place = u32::try_from(self.places.len()).expect("fewer than 2^32 values at once");
-        self.places.push(Place {
-            generation: 0,
-            value: Some(value),
-        });
-        Key {
-            place,
-            generation: 0,
-        }
+        self.places.push(Place { generation: 0, value: Some(value) });
+        Key { place, generation: 0 }
     }
 
     pub(super) fn get(&self, key: Key) -> Option<&T> {
         let at = self.places.get(key.place as usize)?;
-        at.value
-            .as_ref()
-            .filter(|_| at.generation == key.generation)
+        at.value.as_ref().filter(|_| at.generation == key.generation)
     }
 
     pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         let at = self.places.get_mut(key.place as usize)?;
-        at.value
-            .as_mut()
-            .filter(|_| at.generation == key.generation)
+        at.value.as_mut().filter(|_| at.generation == key.generation)
     }
 
     pub(super) fn remove(&mut self, key: Key) -> Option<T> {

@@ -90,11 +90,7 @@ impl Totals {
     }
 
     fn add(&mut self, cost: Money) {
-        match self
-            .cost
-            .iter_mut()
-            .find(|sum| sum.currency() == cost.currency())
-        {
+        match self.cost.iter_mut().find(|sum| sum.currency() == cost.currency()) {
             Some(sum) => *sum = sum.plus(cost).expect("found by its currency"),
             None => self.cost.push(cost),
         }
@@ -112,10 +108,7 @@ impl Table {
     /// The names in order, with their totals; then, if there were too many, the rest under "…".
     fn iter(&self) -> impl Iterator<Item = (&str, &Totals)> {
         let rest = (self.others != Totals::default()).then_some(("…", &self.others));
-        self.by_name
-            .iter()
-            .map(|(name, totals)| (&**name, totals))
-            .chain(rest)
+        self.by_name.iter().map(|(name, totals)| (&**name, totals)).chain(rest)
     }
 }
 
@@ -127,10 +120,7 @@ impl Books {
 
     /// Gives up what is kept only for a workflow that runs.
     pub(super) fn close(&mut self, workflow: WorkflowId) -> (Totals, RefusalLog) {
-        let page = self
-            .workflows
-            .get_mut(&workflow)
-            .expect("a workflow is closed after it opens");
+        let page = self.workflows.get_mut(&workflow).expect("a workflow is closed after it opens");
         let refusals = std::mem::take(&mut page.refusals);
         let totals = page.totals.clone();
         self.closed.push_back(workflow);

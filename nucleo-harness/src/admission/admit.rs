@@ -40,10 +40,7 @@ enum State {
 
 impl Admit {
     pub(crate) fn new(shared: Arc<Shared>, demand: Demand) -> Self {
-        Self {
-            shared,
-            state: State::New(Box::new(demand)),
-        }
+        Self { shared, state: State::New(Box::new(demand)) }
     }
 
     /// Submits, runs the line, and looks at the seat, in one lock hold.
@@ -69,10 +66,7 @@ enum Looked {
 fn look(core: &mut Core, seat: SeatId, cx: &Context<'_>) -> Looked {
     match core.seats.get_mut(seat) {
         Seat::Waiting(_, waker) => {
-            if !waker
-                .as_ref()
-                .is_some_and(|waker| waker.will_wake(cx.waker()))
-            {
+            if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
                 *waker = Some(cx.waker().clone());
             }
             Looked::Waiting
@@ -172,30 +166,14 @@ impl Ending {
     /// An ending that only settles.
     #[must_use]
     pub fn new(settlement: Settlement) -> Self {
-        Self {
-            settlement,
-            ..Self::default()
-        }
+        Self { settlement, ..Self::default() }
     }
 }
 
 impl Grant {
     fn new(shared: Arc<Shared>, admitted: Admitted) -> Self {
-        let Admitted {
-            ticket,
-            waited,
-            waited_on,
-            order,
-        } = admitted;
-        Self {
-            shared,
-            ticket,
-            order,
-            waited,
-            waited_on,
-            sent: None,
-            over: false,
-        }
+        let Admitted { ticket, waited, waited_on, order } = admitted;
+        Self { shared, ticket, order, waited, waited_on, sent: None, over: false }
     }
 
     /// The request leaves now: from here metered units stay spent.

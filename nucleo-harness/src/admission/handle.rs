@@ -77,9 +77,7 @@ impl Admission {
     /// have brought something. For tests that drive time themselves.
     #[must_use]
     pub fn without_timer(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            shared: Arc::new(Shared::new(monitor, clock)),
-        }
+        Self { shared: Arc::new(Shared::new(monitor, clock)) }
     }
 
     /// Waits until the demand fits every account, then takes it whole.
@@ -102,16 +100,12 @@ impl Admission {
     /// Opens another account.
     pub fn open(&self, name: impl Into<Arc<str>>, limit: impl Into<Limit>) -> Option<AccountId> {
         let (name, limit) = (name.into(), limit.into());
-        self.shared
-            .enter(|core, _| core.monitor.open(name, limit))
-            .ok()
+        self.shared.enter(|core, _| core.monitor.open(name, limit)).ok()
     }
 
     /// Changes a number of permits; holders drain.
     pub fn resize(&self, account: AccountId, capacity: u64) {
-        let _ = self
-            .shared
-            .enter(|core, now| core.monitor.resize(account, capacity, now));
+        let _ = self.shared.enter(|core, now| core.monitor.resize(account, capacity, now));
     }
 
     /// Changes a bucket's rate.
@@ -119,17 +113,13 @@ impl Admission {
     /// # Errors
     /// [`RateError`] when the rate is out of range.
     pub fn reconfigure(&self, account: AccountId, rate: Rate) -> Result<(), RateError> {
-        let changed = self
-            .shared
-            .enter(|core, now| core.monitor.reconfigure(account, rate, now));
+        let changed = self.shared.enter(|core, now| core.monitor.reconfigure(account, rate, now));
         changed.unwrap_or(Ok(()))
     }
 
     /// A reading of memory, as a share of its limit.
     pub fn sample_memory(&self, reading: f64) {
-        let _ = self
-            .shared
-            .enter(|core, now| core.monitor.sample_memory(reading, now));
+        let _ = self.shared.enter(|core, now| core.monitor.sample_memory(reading, now));
     }
 
     /// Refuses every waiter and every later demand; grants live on until they are settled.
@@ -141,15 +131,13 @@ impl Admission {
     #[must_use]
     pub fn free(&self, account: AccountId) -> i128 {
         let now = self.shared.clock().now();
-        self.shared
-            .read(|core| core.monitor.limit(account).available(now))
+        self.shared.read(|core| core.monitor.limit(account).available(now))
     }
 
     /// An account's name.
     #[must_use]
     pub fn name(&self, account: AccountId) -> Arc<str> {
-        self.shared
-            .read(|core| Arc::clone(core.monitor.name(account)))
+        self.shared.read(|core| Arc::clone(core.monitor.name(account)))
     }
 
     /// How many wait.

@@ -50,18 +50,9 @@ type Wakers = SmallVec<[Waker; 8]>;
 
 impl Shared {
     pub(crate) fn new(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
-        let core = Core {
-            monitor,
-            seats: Seats::default(),
-            armed: None,
-            owed: false,
-            defect: None,
-        };
-        Self {
-            core: Mutex::new(core),
-            clock,
-            bell: Bell::default(),
-        }
+        let core =
+            Core { monitor, seats: Seats::default(), armed: None, owed: false, defect: None };
+        Self { core: Mutex::new(core), clock, bell: Bell::default() }
     }
 
     /// Runs an input under the lock and then the line, and wakes whoever can go.
@@ -86,9 +77,7 @@ impl Shared {
         let result = {
             let mut core = self.core.lock();
             if let Some(cause) = &core.defect {
-                return Err(AdmitError::Defective {
-                    cause: Arc::clone(cause),
-                });
+                return Err(AdmitError::Defective { cause: Arc::clone(cause) });
             }
             // Under the lock, so that time and order of entry agree.
             let now = self.clock.now();
@@ -112,11 +101,7 @@ impl Shared {
     /// Runs the line, and says when the clock may bring something.
     pub(crate) fn turn(&self) -> Option<Time> {
         // Disarmed first, so that the line's new deadline is armed without ringing our own bell.
-        self.enter_then(
-            |core, _| core.armed = Some(Time::ZERO),
-            |core, ()| core.due(),
-        )
-        .ok()?
+        self.enter_then(|core, _| core.armed = Some(Time::ZERO), |core, ()| core.due()).ok()?
     }
 
     /// Touches the seats under the lock, also of a defective monitor, without running the line.
@@ -163,11 +148,7 @@ impl Core {
 
     /// When the line has to be run again without an input.
     fn due(&mut self) -> Option<Time> {
-        let due = if self.owed {
-            Some(Time::ZERO)
-        } else {
-            self.monitor.poll_timeout()
-        };
+        let due = if self.owed { Some(Time::ZERO) } else { self.monitor.poll_timeout() };
         self.armed = due;
         due
     }
@@ -175,11 +156,7 @@ impl Core {
     /// Says whether the timer task has to hear of an earlier deadline.
     fn arm(&mut self) -> bool {
         let before = self.armed;
-        let due = if self.owed {
-            Some(Time::ZERO)
-        } else {
-            self.monitor.poll_timeout()
-        };
+        let due = if self.owed { Some(Time::ZERO) } else { self.monitor.poll_timeout() };
         match (due, before) {
             (Some(due), Some(before)) if due >= before => false,
             (Some(due), _) => {
@@ -194,9 +171,7 @@ impl Core {
     fn fail(&mut self, text: &str, wakers: &mut Wakers) -> AdmitError {
         let cause: Arc<str> = text.into();
         tracing::error!(%cause, "admission is defective");
-        let error = AdmitError::Defective {
-            cause: Arc::clone(&cause),
-        };
+        let error = AdmitError::Defective { cause: Arc::clone(&cause) };
         self.defect = Some(cause);
         wakers.extend(self.seats.fail_all(&error));
         error
@@ -205,9 +180,7 @@ impl Core {
 
 /// What a panic said.
 pub(crate) fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
-    let text = payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned());
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".to_owned())
 }

@@ -34,10 +34,7 @@ pub struct Meter {
 
 impl Meter {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self {
-            clock,
-            reported: Arc::new(Mutex::new(Reported::default())),
-        }
+        Self { clock, reported: Arc::new(Mutex::new(Reported::default())) }
     }
 
     /// The request leaves now: from here what it was granted stays spent.

@@ -71,10 +71,7 @@ pub(crate) enum Verdicts<'f> {
 
 impl Guard {
     pub(crate) const fn new(grant: Grant, work: Meter, legs: SmallVec<[Leg; 1]>) -> Self {
-        Self {
-            held: Some((grant, legs)),
-            work,
-        }
+        Self { held: Some((grant, legs)), work }
     }
 
     /// Settles accounts and money.
@@ -104,9 +101,7 @@ impl Guard {
             owed.push((leg, row.booking));
         }
         grant.settle(ending);
-        owed.into_iter()
-            .filter_map(|(leg, booking)| Some(leg.book(booking?)))
-            .collect()
+        owed.into_iter().filter_map(|(leg, booking)| Some(leg.book(booking?))).collect()
     }
 }
 
@@ -144,16 +139,12 @@ fn pace(
         Verdicts::Success => (Some(Verdict::Success), None, false),
         Verdicts::CutOff => (None, None, false),
         Verdicts::Failed(failure) => match failure.signal {
-            Signal::RateLimited { retry_after } => (
-                Some(Verdict::Pushback { sent, steps: 1 }),
-                retry_after,
-                retry_after.is_none(),
-            ),
-            Signal::Overloaded { retry_after } => (
-                Some(Verdict::Pushback { sent, steps: 3 }),
-                retry_after,
-                false,
-            ),
+            Signal::RateLimited { retry_after } => {
+                (Some(Verdict::Pushback { sent, steps: 1 }), retry_after, retry_after.is_none())
+            }
+            Signal::Overloaded { retry_after } => {
+                (Some(Verdict::Pushback { sent, steps: 3 }), retry_after, false)
+            }
             Signal::Transient { retry_after } => (None, retry_after, false),
             // The model answered; what it said is another matter.
             Signal::Truncated | Signal::Correction => (Some(Verdict::Success), None, false),
@@ -168,9 +159,6 @@ fn pace(
 
 /// The accounts of a binding that a pace concerns: its buckets, not its calls at once.
 fn buckets(binding: &Binding) -> impl Iterator<Item = AccountId> + '_ {
-    let paced = binding
-        .accounts
-        .iter()
-        .filter(|counted| counted.counts != Counts::Calls);
+    let paced = binding.accounts.iter().filter(|counted| counted.counts != Counts::Calls);
     paced.map(|counted| counted.account)
 }

@@ -61,11 +61,7 @@ pub const TIMEOUT_DEFAULT: Span = Span::from_mins(30);
 
 impl Default for Requirements {
     fn default() -> Self {
-        Self {
-            bindings: SmallVec::new(),
-            needs: SmallVec::new(),
-            timeout: TIMEOUT_DEFAULT,
-        }
+        Self { bindings: SmallVec::new(), needs: SmallVec::new(), timeout: TIMEOUT_DEFAULT }
     }
 }
 
@@ -186,11 +182,7 @@ pub enum JobError {
 }
 
 fn plural(attempts: &u32) -> &'static str {
-    if *attempts == 1 {
-        "attempt"
-    } else {
-        "attempts"
-    }
+    if *attempts == 1 { "attempt" } else { "attempts" }
 }
 
 impl JobError {
@@ -220,10 +212,7 @@ impl JobError {
     }
 
     pub(crate) fn failed(history: &History, failure: Failure) -> Self {
-        Self::Failed {
-            attempts: history.next_attempt(),
-            failure,
-        }
+        Self::Failed { attempts: history.next_attempt(), failure }
     }
 }
 

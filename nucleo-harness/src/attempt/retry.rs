@@ -34,23 +34,13 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self {
-            rate_limits: 10,
-            failures: 3,
-            truncations: 1,
-            corrections: 2,
-        }
+        Self { rate_limits: 10, failures: 3, truncations: 1, corrections: 2 }
     }
 }
 
 impl RetryPolicy {
     /// No retries at all.
-    pub const NEVER: Self = Self {
-        rate_limits: 0,
-        failures: 0,
-        truncations: 0,
-        corrections: 0,
-    };
+    pub const NEVER: Self = Self { rate_limits: 0, failures: 0, truncations: 0, corrections: 0 };
 }
 
 /// What one job has left of its budgets.
@@ -116,14 +106,8 @@ mod tests {
         let transient = Signal::Transient { retry_after: None };
         for attempt in 1..60 {
             let pause = pause(transient, attempt, &mut random);
-            assert!(
-                pause >= Span::from_secs((5 * u64::from(attempt)).min(300)),
-                "{pause}"
-            );
-            assert!(
-                pause <= Span::from_secs((30 * u64::from(attempt)).min(300)),
-                "{pause}"
-            );
+            assert!(pause >= Span::from_secs((5 * u64::from(attempt)).min(300)), "{pause}");
+            assert!(pause <= Span::from_secs((30 * u64::from(attempt)).min(300)), "{pause}");
         }
     }
 
@@ -131,19 +115,12 @@ mod tests {
     fn a_wait_that_was_asked_for_is_never_shortened() {
         let mut random = fastrand::Rng::with_seed(7);
         let asked = Span::from_secs(3);
-        let limited = Signal::RateLimited {
-            retry_after: Some(asked),
-        };
+        let limited = Signal::RateLimited { retry_after: Some(asked) };
         for attempt in 1..60 {
             let pause = pause(limited, attempt, &mut random);
-            assert!(
-                pause >= asked && pause <= Span::from_millis(3_300),
-                "{pause}"
-            );
+            assert!(pause >= asked && pause <= Span::from_millis(3_300), "{pause}");
         }
-        let at_once = Signal::RateLimited {
-            retry_after: Some(Span::ZERO),
-        };
+        let at_once = Signal::RateLimited { retry_after: Some(Span::ZERO) };
         assert_eq!(super::pause(at_once, 1, &mut random), Span::ZERO);
     }
 
@@ -155,18 +132,9 @@ mod tests {
         let transient = Signal::Transient { retry_after: None };
         assert_eq!((0..20).filter(|_| budget.take(limited)).count(), 10);
         assert_eq!((0..20).filter(|_| budget.take(overloaded)).count(), 3);
-        assert!(
-            !budget.take(transient),
-            "overload and transient share one budget"
-        );
-        assert_eq!(
-            (0..20).filter(|_| budget.take(Signal::Correction)).count(),
-            2
-        );
-        assert_eq!(
-            (0..20).filter(|_| budget.take(Signal::Truncated)).count(),
-            1
-        );
+        assert!(!budget.take(transient), "overload and transient share one budget");
+        assert_eq!((0..20).filter(|_| budget.take(Signal::Correction)).count(), 2);
+        assert_eq!((0..20).filter(|_| budget.take(Signal::Truncated)).count(), 1);
         assert!(!budget.take(Signal::OutOfCredit), "never retried");
         assert!(!budget.take(Signal::Permanent), "never retried");
     }

@@ -39,10 +39,7 @@ pub(crate) async fn run<J: Job>(place: Place, options: JobOptions, job: J) -> Jo
     let mut walk = Walk::new(place, options);
     let result = walk.attempts(job).await;
     walk.place.step(StepEvent::Over);
-    JobEnd {
-        result,
-        record: walk.record,
-    }
+    JobEnd { result, record: walk.record }
 }
 
 /// A job on its way.
@@ -63,10 +60,7 @@ impl Walk {
             budget: Budget::new(options.retry),
             wait_left: options.max_wait,
             order: None,
-            record: JobRecord {
-                job: place.job(),
-                ..JobRecord::default()
-            },
+            record: JobRecord { job: place.job(), ..JobRecord::default() },
             place,
             options,
         }
@@ -81,11 +75,7 @@ impl Walk {
             let requirements = self.prepare(&mut job)?;
             let commitments = self.approve(&requirements.bindings).await?;
             let grant = self.admit(&requirements).await?;
-            let models = requirements
-                .bindings
-                .iter()
-                .map(|b| Arc::clone(&b.model))
-                .collect();
+            let models = requirements.bindings.iter().map(|b| Arc::clone(&b.model)).collect();
             let ran = self.execute(job, requirements, commitments, grant).await?;
             self.record.booked(&ran.bills);
             job = ran.job;
@@ -105,9 +95,7 @@ impl Walk {
         }
         let read = catch_unwind(AssertUnwindSafe(|| job.requirements(&self.history)));
         let requirements = read
-            .map_err(|payload| JobError::Panicked {
-                message: panic_text(payload.as_ref()).into(),
-            })?
+            .map_err(|payload| JobError::Panicked { message: panic_text(payload.as_ref()).into() })?
             .map_err(|failure| JobError::failed(&self.history, failure))?;
         self.place.step(StepEvent::Prepared);
         Ok(requirements)
@@ -152,10 +140,7 @@ impl Walk {
 
     /// The money that it waits for is its siblings'.
     fn expired(&self) -> JobError {
-        let (waited, on) = (
-            self.options.max_wait,
-            Arc::from("siblings under the same cap"),
-        );
+        let (waited, on) = (self.options.max_wait, Arc::from("siblings under the same cap"));
         JobError::NotAdmitted(nucleo_core::AdmitError::Expired { waited, on })
     }
 
@@ -181,27 +166,15 @@ impl Walk {
 
     fn demand(&self, requirements: &Requirements) -> Demand {
         let key = self.place.job().attempt(self.history.next_attempt());
-        let counted = requirements
-            .bindings
-            .iter()
-            .flat_map(|binding| binding.accounts.iter());
+        let counted = requirements.bindings.iter().flat_map(|binding| binding.accounts.iter());
         let metered = counted.map(|counted| (counted.account, counted.amount));
-        let besides = requirements
-            .needs
-            .iter()
-            .map(|need| (need.account, need.amount));
+        let besides = requirements.needs.iter().map(|need| (need.account, need.amount));
         metered
             .chain(besides)
-            .fold(Demand::new(key), |demand, (account, amount)| {
-                demand.need(account, amount)
-            })
+            .fold(Demand::new(key), |demand, (account, amount)| demand.need(account, amount))
             .workflow(self.place.workflow_id())
             .max_wait(self.wait_left)
-            .hold_at_most(
-                requirements
-                    .timeout
-                    .saturating_add(running::grace(requirements.timeout)),
-            )
+            .hold_at_most(requirements.timeout.saturating_add(running::grace(requirements.timeout)))
             .place(self.order)
     }
 
@@ -226,26 +199,11 @@ impl Walk {
             clock: Arc::clone(&clock),
         };
         self.record.model = requirements.bindings.last().map(|b| Arc::clone(&b.model));
-        let legs = requirements
-            .bindings
-            .into_iter()
-            .zip(commitments)
-            .zip(meters);
-        let legs = legs.map(|((binding, commitment), meter)| Leg {
-            binding,
-            commitment,
-            meter,
-        });
+        let legs = requirements.bindings.into_iter().zip(commitments).zip(meters);
+        let legs = legs.map(|((binding, commitment), meter)| Leg { binding, commitment, meter });
         let guard = Guard::new(grant, work, legs.collect());
         let cancel = self.place.cancel().clone();
-        let running = Running {
-            job,
-            granted,
-            guard,
-            cancel,
-            token,
-            timeout: requirements.timeout,
-        };
+        let running = Running { job, granted, guard, cancel, token, timeout: requirements.timeout };
         let task = self.harness().tasks().spawn(running.run(clock));
         // The task ends by itself; it can only be lost with the runtime below us.
         task.await.map_err(|_| JobError::ShutDown)
@@ -264,15 +222,9 @@ impl Walk {
             return Err(JobError::failed(&self.history, failure));
         }
         let attempt = self.history.next_attempt();
-        let pause = self
-            .harness()
-            .random(|random| pause(failure.signal, attempt, random));
+        let pause = self.harness().random(|random| pause(failure.signal, attempt, random));
         if failure.signal.retry_after().is_some() && pause > self.wait_left {
-            return Err(JobError::WaitTooLong {
-                asked: pause,
-                left: self.wait_left,
-                failure,
-            });
+            return Err(JobError::WaitTooLong { asked: pause, left: self.wait_left, failure });
         }
         tracing::debug!(job = %self.place.job(), attempt, signal = failure.signal.name(), %pause, "retry");
         self.history.push(Past { models, failure });

@@ -44,10 +44,7 @@ impl Cut {
             Self::Cancelled => JobError::Cancelled,
             Self::TimedOut(after) => JobError::TimedOut { after },
             Self::Panicked(message) => JobError::Panicked { message },
-            Self::Failed(failure) => JobError::Failed {
-                attempts: 1,
-                failure,
-            },
+            Self::Failed(failure) => JobError::Failed { attempts: 1, failure },
         }
     }
 }
@@ -83,11 +80,7 @@ impl<J: Job> Running<J> {
             Err(Cut::Failed(failure)) => Verdicts::Failed(failure),
             Err(_) => Verdicts::CutOff,
         });
-        Ran {
-            job: self.job,
-            outcome,
-            bills,
-        }
+        Ran { job: self.job, outcome, bills }
     }
 }
 

@@ -105,22 +105,12 @@ impl Failure {
         ended: Ended,
         error: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self {
-            signal,
-            ended,
-            error: Arc::from(error.into()),
-        }
+        Self { signal, ended, error: Arc::from(error.into()) }
     }
 }
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} ({:?}): {}",
-            self.signal.name(),
-            self.ended,
-            self.error
-        )
+        write!(f, "{} ({:?}): {}", self.signal.name(), self.ended, self.error)
     }
 }

@@ -61,20 +61,17 @@ pub(crate) fn row(ended: Ended, reported: Option<Usage>, binding: &Binding) -> R
 impl Charges {
     /// Writes the charges of a binding's accounts into a settlement.
     pub(crate) fn apply(self, binding: &Binding, settlement: Settlement) -> Settlement {
-        binding
-            .accounts
-            .iter()
-            .fold(settlement, |settlement, counted| {
-                let charge = match self {
-                    Self::RolledBack => Charge::RolledBack,
-                    Self::Used(usage) => counted.charge(&usage, binding.unused),
-                    Self::RequestOnly if counted.counts == Counts::Requests => {
-                        Charge::Used(counted.amount)
-                    }
-                    Self::RequestOnly => Charge::RolledBack,
-                    Self::Spent => Charge::Used(counted.amount),
-                };
-                settlement.charge(counted.account, charge)
-            })
+        binding.accounts.iter().fold(settlement, |settlement, counted| {
+            let charge = match self {
+                Self::RolledBack => Charge::RolledBack,
+                Self::Used(usage) => counted.charge(&usage, binding.unused),
+                Self::RequestOnly if counted.counts == Counts::Requests => {
+                    Charge::Used(counted.amount)
+                }
+                Self::RequestOnly => Charge::RolledBack,
+                Self::Spent => Charge::Used(counted.amount),
+            };
+            settlement.charge(counted.account, charge)
+        })
     }
 }

@@ -41,10 +41,7 @@ impl TokioClock {
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn start() -> Self {
-        Self {
-            origin: tokio::time::Instant::now(),
-            wall: SystemTime::now(),
-        }
+        Self { origin: tokio::time::Instant::now(), wall: SystemTime::now() }
     }
 }
 

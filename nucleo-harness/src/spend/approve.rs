@@ -31,10 +31,7 @@ enum Step {
 
 impl Approve {
     pub(super) fn new(shared: Arc<Shared>, ask: Ask) -> Self {
-        Self {
-            shared,
-            step: Step::Asks(Box::new(ask)),
-        }
+        Self { shared, step: Step::Asks(Box::new(ask)) }
     }
 
     fn commitment(&self, id: CommitmentId) -> Commitment {

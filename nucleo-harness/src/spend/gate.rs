@@ -133,19 +133,14 @@ const _: () = assert!(size_of::<SpendError>() <= 48);
 impl Commitment {
     /// A commitment of a gate, which knows it by `id`.
     pub fn new(holder: Arc<dyn CommitmentHolder>, id: u64) -> Self {
-        Self {
-            parts: SmallVec::from_iter([Part { holder, id }]),
-        }
+        Self { parts: SmallVec::from_iter([Part { holder, id }]) }
     }
 
     /// Books what the attempt owes, in place of the reservation. Never waits.
     ///
     /// Of several gates' answers, the first that knows a cost is told.
     pub fn settle(mut self, booking: Booking) -> Booked {
-        let mut told = Booked {
-            cost: None,
-            overspent: None,
-        };
+        let mut told = Booked { cost: None, overspent: None };
         for Part { holder, id } in std::mem::take(&mut self.parts) {
             let booked = holder.settle(id, booking);
             if told.cost.is_none() {

@@ -33,17 +33,13 @@ impl Gates {
     /// One gate.
     #[must_use]
     pub fn new(gate: Arc<dyn SpendGate>) -> Self {
-        Self {
-            gates: Arc::from([gate]),
-        }
+        Self { gates: Arc::from([gate]) }
     }
 
     /// One more, asked after those before.
     #[must_use]
     pub fn then(self, gate: Arc<dyn SpendGate>) -> Self {
-        Self {
-            gates: self.gates.iter().cloned().chain([gate]).collect(),
-        }
+        Self { gates: self.gates.iter().cloned().chain([gate]).collect() }
     }
 }
 

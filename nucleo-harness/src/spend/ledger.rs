@@ -84,18 +84,13 @@ impl CostLedger {
         cap: Option<Money>,
     ) -> Result<(), AlreadyOpen> {
         let name = name.into();
-        self.shared
-            .enter(|state| state.ledger.open_workflow(workflow, name, cap))
-            .unwrap_or(Ok(()))
+        self.shared.enter(|state| state.ledger.open_workflow(workflow, name, cap)).unwrap_or(Ok(()))
     }
 
     /// Closes a workflow: its waiters are told, its memory is given back with its last commitment,
     /// its totals stay a while. `None` when it isn't open.
     pub fn close_workflow(&self, workflow: WorkflowId) -> Option<WorkflowClosing> {
-        self.shared
-            .enter(|state| state.ledger.close_workflow(workflow))
-            .ok()
-            .flatten()
+        self.shared.enter(|state| state.ledger.close_workflow(workflow)).ok().flatten()
     }
 
     /// Sets or lifts a cap, while running: work under way isn't touched, waiters are decided anew.
@@ -103,9 +98,7 @@ impl CostLedger {
     /// # Errors
     /// [`UnknownScope`] for a workflow that isn't open.
     pub fn set_cap(&self, scope: ScopeId, cap: Option<Money>) -> Result<(), UnknownScope> {
-        self.shared
-            .enter(|state| state.ledger.set_cap(scope, cap))
-            .unwrap_or(Ok(()))
+        self.shared.enter(|state| state.ledger.set_cap(scope, cap)).unwrap_or(Ok(()))
     }
 
     /// Counts money that an earlier process spent in a scope.
@@ -113,17 +106,13 @@ impl CostLedger {
     /// # Errors
     /// [`UnknownScope`] when the scope isn't configured.
     pub fn carry_over(&self, scope: &ScopeId, spent: Money) -> Result<(), UnknownScope> {
-        self.shared
-            .enter(|state| state.ledger.carry_over(scope, spent))
-            .unwrap_or(Ok(()))
+        self.shared.enter(|state| state.ledger.carry_over(scope, spent)).unwrap_or(Ok(()))
     }
 
     /// The next day of a zone begins; the label, such as `2026-03-29`, is for refusals.
     pub fn begin_day(&self, zone: &str, label: impl Into<Arc<str>>) {
         let label = label.into();
-        let _ = self
-            .shared
-            .enter(|state| state.ledger.begin_day(zone, label));
+        let _ = self.shared.enter(|state| state.ledger.begin_day(zone, label));
     }
 
     /// Forgets a user's, key's or day's scope: its cap, and what was spent.
@@ -131,10 +120,7 @@ impl CostLedger {
     /// # Panics
     /// For a workflow: that is closed.
     pub fn forget(&self, scope: &ScopeId) {
-        assert!(
-            !matches!(scope, ScopeId::Workflow(_)),
-            "a workflow is closed, not forgotten"
-        );
+        assert!(!matches!(scope, ScopeId::Workflow(_)), "a workflow is closed, not forgotten");
         let _ = self.shared.enter(|state| state.ledger.forget(scope));
     }
 
@@ -198,15 +184,8 @@ impl SpendGate for CostLedger {
 
 impl CommitmentHolder for Shared {
     fn settle(&self, commitment: u64, booking: Booking) -> Booked {
-        self.enter(|state| {
-            state
-                .ledger
-                .settle(CommitmentId::from_bits(commitment), booking)
-        })
-        .unwrap_or(Booked {
-            cost: None,
-            overspent: None,
-        })
+        self.enter(|state| state.ledger.settle(CommitmentId::from_bits(commitment), booking))
+            .unwrap_or(Booked { cost: None, overspent: None })
     }
 
     fn release(&self, commitment: u64) {
@@ -266,7 +245,5 @@ impl State {
 }
 
 fn owned<'a>(totals: impl Iterator<Item = (&'a str, &'a Totals)>) -> Vec<(String, Totals)> {
-    totals
-        .map(|(name, totals)| (name.to_owned(), totals.clone()))
-        .collect()
+    totals.map(|(name, totals)| (name.to_owned(), totals.clone())).collect()
 }

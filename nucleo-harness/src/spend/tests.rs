@@ -23,15 +23,8 @@ fn cents(n: i128) -> Money {
 
 fn ask(workflow: WorkflowId, cents: u64) -> Ask {
     let rates = Rates::new(Rate::FREE, "10000".parse().unwrap());
-    Ask::new(
-        workflow,
-        "m",
-        Reserved {
-            input: 0,
-            output: cents,
-        },
-    )
-    .price(Price::new(Currency::USD, rates))
+    Ask::new(workflow, "m", Reserved { input: 0, output: cents })
+        .price(Price::new(Currency::USD, rates))
 }
 
 fn patient(cents: u64) -> Ask {
@@ -39,10 +32,7 @@ fn patient(cents: u64) -> Ask {
 }
 
 fn used(cents: u64) -> Booking {
-    Booking::Actual(Usage {
-        output: cents,
-        ..Usage::default()
-    })
+    Booking::Actual(Usage { output: cents, ..Usage::default() })
 }
 
 fn ledger(cap: i128) -> CostLedger {
@@ -115,9 +105,7 @@ fn a_thousand_at_once_can_not_overshoot() {
         // Nobody gives back before everyone was decided.
         barrier.wait();
     };
-    ledger
-        .open_workflow(WorkflowId::from_u128(0), "", Some(cents(100)))
-        .unwrap();
+    ledger.open_workflow(WorkflowId::from_u128(0), "", Some(cents(100))).unwrap();
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -148,21 +136,11 @@ fn a_waiter_is_woken_inside_the_settlement_that_frees_enough() {
     let mut waits = ledger.approve(patient(60));
     assert!(poll_with(&mut waits, &Waker::from(Arc::clone(&bell))).is_pending());
     second.settle(used(30));
-    assert_eq!(
-        bell.0.load(Ordering::SeqCst),
-        0,
-        "30 + 60 + 60 is still over 100"
-    );
+    assert_eq!(bell.0.load(Ordering::SeqCst), 0, "30 + 60 + 60 is still over 100");
     first.settle(used(10));
     assert_eq!(bell.0.load(Ordering::SeqCst), 1);
-    assert_eq!(
-        sums(&ledger),
-        (40, 60, 1, 0),
-        "committed before it was polled"
-    );
-    let Poll::Ready(Ok(commitment)) = poll(&mut waits) else {
-        panic!("it was decided")
-    };
+    assert_eq!(sums(&ledger), (40, 60, 1, 0), "committed before it was polled");
+    let Poll::Ready(Ok(commitment)) = poll(&mut waits) else { panic!("it was decided") };
     drop(commitment);
     assert_eq!(sums(&ledger), (40, 0, 0, 0));
 }
@@ -177,10 +155,7 @@ fn the_last_waker_counts() {
     assert!(poll_with(&mut waits, &Waker::from(Arc::clone(&new))).is_pending());
     assert_eq!(Arc::strong_count(&old), 1, "the old waker is gone");
     drop(first);
-    assert_eq!(
-        (old.0.load(Ordering::SeqCst), new.0.load(Ordering::SeqCst)),
-        (0, 1)
-    );
+    assert_eq!((old.0.load(Ordering::SeqCst), new.0.load(Ordering::SeqCst)), (0, 1));
 }
 
 #[test]
@@ -190,20 +165,11 @@ fn a_waiter_is_refused_when_nothing_can_help_any_more() {
     let mut waits = ledger.approve(patient(60));
     assert!(poll(&mut waits).is_pending());
     first.settle(used(50));
-    let Poll::Ready(result) = poll(&mut waits) else {
-        panic!("it was decided")
-    };
+    let Poll::Ready(result) = poll(&mut waits) else { panic!("it was decided") };
     let refusal = refusal(result);
-    assert_eq!(
-        (refusal.reason, refusal.waiting_helps),
-        (RefusalReason::OverCap, false)
-    );
+    assert_eq!((refusal.reason, refusal.waiting_helps), (RefusalReason::OverCap, false));
     assert_eq!(refusal.exceeds_by, Some(cents(10)));
-    assert_eq!(
-        ledger.refusals(W).unwrap().total(),
-        1,
-        "noted by the gate itself"
-    );
+    assert_eq!(ledger.refusals(W).unwrap().total(), 1, "noted by the gate itself");
 }
 
 #[test]
@@ -216,18 +182,10 @@ fn a_dropped_waiter_leaves_and_the_next_one_passes() {
     drop(cancelled);
     assert_eq!(sums(&ledger), (0, 100, 2, 0));
     drop(next);
-    assert_eq!(
-        sums(&ledger),
-        (0, 60, 1, 0),
-        "an approval that nobody took is given back"
-    );
+    assert_eq!(sums(&ledger), (0, 60, 1, 0), "an approval that nobody took is given back");
     drop(first);
     drop(ledger.approve(patient(1)));
-    assert_eq!(
-        sums(&ledger),
-        (0, 0, 0, 0),
-        "one that was never polled asked nothing"
-    );
+    assert_eq!(sums(&ledger), (0, 0, 0, 0), "one that was never polled asked nothing");
 }
 
 #[test]
@@ -237,27 +195,14 @@ fn the_end_reaches_every_waiter() {
     let mut waits = ledger.approve(patient(50));
     assert!(poll(&mut waits).is_pending());
     ledger.stop();
-    assert!(matches!(
-        poll(&mut waits),
-        Poll::Ready(Err(SpendError::ShutDown))
-    ));
-    assert!(matches!(
-        now(&ledger, patient(1)),
-        Err(SpendError::ShutDown)
-    ));
+    assert!(matches!(poll(&mut waits), Poll::Ready(Err(SpendError::ShutDown))));
+    assert!(matches!(now(&ledger, patient(1)), Err(SpendError::ShutDown)));
     first.settle(used(3));
-    assert_eq!(
-        sums(&ledger),
-        (3, 0, 0, 0),
-        "what is under way is booked all the same"
-    );
+    assert_eq!(sums(&ledger), (3, 0, 0, 0), "what is under way is booked all the same");
 
     let other = self::ledger(10);
     other.close_workflow(W).unwrap();
-    assert!(matches!(
-        now(&other, patient(1)),
-        Err(SpendError::WorkflowClosed(W))
-    ));
+    assert!(matches!(now(&other, patient(1)), Err(SpendError::WorkflowClosed(W))));
 }
 
 #[test]
@@ -270,14 +215,9 @@ fn a_broken_ledger_fails_everyone_and_hangs_nobody() {
     let forged = Commitment::new(Arc::clone(&ledger.shared) as _, 77 << 32);
     drop(forged);
     assert_eq!(bell.0.load(Ordering::SeqCst), 1);
-    let Poll::Ready(Err(SpendError::Defective(cause))) = poll(&mut waits) else {
-        panic!()
-    };
+    let Poll::Ready(Err(SpendError::Defective(cause))) = poll(&mut waits) else { panic!() };
     assert_eq!(&*cause, "a commitment ends exactly once");
-    assert!(matches!(
-        now(&ledger, patient(1)),
-        Err(SpendError::Defective(_))
-    ));
+    assert!(matches!(now(&ledger, patient(1)), Err(SpendError::Defective(_))));
     drop(first);
 }
 
@@ -310,9 +250,7 @@ fn nothing_is_held_while_a_later_gate_makes_one_wait() {
     assert!(poll(&mut waits).is_pending());
     assert_eq!((sums(&one), sums(&two)), ((0, 95, 1, 1), (0, 0, 0, 0)));
     drop(other);
-    let Poll::Ready(Ok(commitment)) = poll(&mut waits) else {
-        panic!("both have room")
-    };
+    let Poll::Ready(Ok(commitment)) = poll(&mut waits) else { panic!("both have room") };
     assert_eq!((sums(&one), sums(&two)), ((0, 10, 1, 0), (0, 10, 1, 0)));
     drop(commitment);
     assert_eq!((sums(&one), sums(&two)), ((0, 0, 0, 0), (0, 0, 0, 0)));

@@ -74,9 +74,7 @@ impl HarnessBuilder {
         for gate in self.gates {
             gates = gates.then(gate);
         }
-        let random = self
-            .seed
-            .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
+        let random = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         Harness {
             inner: Arc::new(Inner {
                 admission: self.admission,
@@ -95,12 +93,7 @@ impl HarnessBuilder {
 impl Harness {
     /// A harness over this admission, with a ledger of its own.
     pub const fn builder(admission: Admission) -> HarnessBuilder {
-        HarnessBuilder {
-            admission,
-            gates: Vec::new(),
-            journal: None,
-            seed: None,
-        }
+        HarnessBuilder { admission, gates: Vec::new(), journal: None, seed: None }
     }
 
     /// A workflow to be configured and started.
@@ -176,11 +169,7 @@ impl Harness {
     /// Milliseconds of the day's clock above 80 drawn bits: ids sort by their birth, as in the
     /// seventh version of UUIDs (RFC 9562).
     pub(super) fn draw_workflow_id(&self) -> WorkflowId {
-        let wall = self
-            .clock()
-            .wall()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
+        let wall = self.clock().wall().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let drawn = self.random(|random| random.u128(..)) >> 48;
         WorkflowId::from_u128((wall.as_millis() << 80) | drawn)
     }

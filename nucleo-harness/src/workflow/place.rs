@@ -32,19 +32,9 @@ impl Place {
         cancel: CancellationToken,
         agent: Arc<str>,
     ) -> Self {
-        state.record(EventKind::JobStarted {
-            job,
-            parent,
-            agent: Arc::clone(&agent),
-        });
+        state.record(EventKind::JobStarted { job, parent, agent: Arc::clone(&agent) });
         let since = state.harness().clock().now();
-        let live = LiveJob {
-            job,
-            agent,
-            attempts: 0,
-            step: Step::Preparing,
-            since,
-        };
+        let live = LiveJob { job, agent, attempts: 0, step: Step::Preparing, since };
         state.live().lock().insert(job, live);
         Self { state, job, cancel }
     }
@@ -68,11 +58,7 @@ impl Place {
 
     /// What a job that was cut off says: a shutdown cancels too.
     pub(crate) fn cancelled(&self) -> JobError {
-        if self.harness().is_stopping() {
-            JobError::ShutDown
-        } else {
-            JobError::Cancelled
-        }
+        if self.harness().is_stopping() { JobError::ShutDown } else { JobError::Cancelled }
     }
 
     /// Goes on.
@@ -81,24 +67,13 @@ impl Place {
     /// When the law of the steps has no such step: a bug of the attempt's.
     pub(crate) fn step(&self, event: StepEvent) {
         let mut jobs = self.state.live().lock();
-        let live = jobs
-            .get_mut(&self.job)
-            .expect("a place is registered until it is dropped");
-        let step = live
-            .step
-            .next(event)
-            .expect("the attempt follows the law of the steps");
+        let live = jobs.get_mut(&self.job).expect("a place is registered until it is dropped");
+        let step = live.step.next(event).expect("the attempt follows the law of the steps");
         drop(jobs);
-        self.state.record(EventKind::JobStepped {
-            job: self.job,
-            event,
-            step,
-        });
+        self.state.record(EventKind::JobStepped { job: self.job, event, step });
         let now = self.harness().clock().now();
         let mut jobs = self.state.live().lock();
-        let live = jobs
-            .get_mut(&self.job)
-            .expect("a place is registered until it is dropped");
+        let live = jobs.get_mut(&self.job).expect("a place is registered until it is dropped");
         live.step = step;
         live.since = now;
         live.attempts += u32::from(event == StepEvent::Granted);

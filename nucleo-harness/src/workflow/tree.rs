@@ -46,12 +46,7 @@ impl State {
     pub(super) fn record(&self, what: EventKind) {
         if let Some(journal) = self.harness.journal() {
             let at = self.harness.clock().now();
-            journal.record(&Event {
-                version: EVENT_VERSION,
-                at,
-                workflow: self.id,
-                what,
-            });
+            journal.record(&Event { version: EVENT_VERSION, at, workflow: self.id, what });
         }
     }
 }
@@ -89,11 +84,7 @@ pub struct WorkflowBuilder {
 
 impl WorkflowBuilder {
     pub(super) const fn new(harness: Harness, name: Arc<str>) -> Self {
-        Self {
-            harness,
-            name,
-            cap: None,
-        }
+        Self { harness, name, cap: None }
     }
 
     /// The most it may spend; without one it is counted, not limited.
@@ -123,9 +114,7 @@ impl WorkflowBuilder {
     }
 
     fn open(&self, id: WorkflowId) -> Result<(), AlreadyOpen> {
-        self.harness
-            .ledger()
-            .open_workflow(id, Arc::clone(&self.name), self.cap)
+        self.harness.ledger().open_workflow(id, Arc::clone(&self.name), self.cap)
     }
 
     fn begin(self, id: WorkflowId) -> Workflow {
@@ -137,17 +126,9 @@ impl WorkflowBuilder {
             cancel: cancel.clone(),
             live: Mutex::new(LiveJobs::new()),
         });
-        state.record(EventKind::WorkflowStarted {
-            name: self.name,
-            cap: self.cap,
-        });
+        state.record(EventKind::WorkflowStarted { name: self.name, cap: self.cap });
         let places = Arc::new(AtomicU64::new(0));
-        let root = Node {
-            state: Arc::clone(&state),
-            id: JobId::root(id),
-            places,
-            cancel,
-        };
+        let root = Node { state: Arc::clone(&state), id: JobId::root(id), places, cancel };
         Workflow { state, root }
     }
 }
@@ -199,20 +180,13 @@ impl Workflow {
     /// Where it stands: cap, spent, committed. `None` only of a ledger that met a bug of its own.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
-        self.state
-            .harness
-            .ledger()
-            .position(&ScopeId::Workflow(self.state.id))
+        self.state.harness.ledger().position(&ScopeId::Workflow(self.state.id))
     }
 
     /// Its calls, tokens and money.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.state
-            .harness
-            .ledger()
-            .totals(Of::Workflow(self.state.id))
-            .unwrap_or_default()
+        self.state.harness.ledger().totals(Of::Workflow(self.state.id)).unwrap_or_default()
     }
 
     /// Every refusal, oldest first; the first 1,000 are kept whole.

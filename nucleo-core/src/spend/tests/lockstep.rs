@@ -35,11 +35,7 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Said {
     Approved,
-    Refused {
-        scope: usize,
-        over: i128,
-        helps: bool,
-    },
+    Refused { scope: usize, over: i128, helps: bool },
 }
 
 /// The rule, written down as it is said.
@@ -82,32 +78,22 @@ impl Naive {
         };
         let dead = scopes.iter().find(|s| self.over(**s, mine).0 > 0);
         let full = scopes.iter().find(|s| self.over(**s, mine).1 > 0);
-        dead.map(|s| said(*s, false))
-            .or(full.map(|s| said(*s, true)))
+        dead.map(|s| said(*s, false)).or(full.map(|s| said(*s, true)))
     }
 
     fn head(&self, scope: usize) -> Option<usize> {
-        self.rows
-            .iter()
-            .position(|row| row.state == State::Waiting(scope))
+        self.rows.iter().position(|row| row.state == State::Waiting(scope))
     }
 
     fn keeps_out(&self, who: usize) -> Option<usize> {
         let Row { scopes, mine, .. } = &self.rows[who];
         let older = |scope| self.head(scope).is_some_and(|head| head < who);
-        scopes
-            .iter()
-            .copied()
-            .find(|s| older(*s) || self.over(*s, *mine).1 > 0)
+        scopes.iter().copied().find(|s| older(*s) || self.over(*s, *mine).1 > 0)
     }
 
     fn approve(&mut self, scopes: Vec<usize>, mine: i128, near_cap: NearCap) -> Option<Said> {
         let said = self.blame(&scopes, mine);
-        self.rows.push(Row {
-            scopes,
-            mine,
-            state: State::Gone,
-        });
+        self.rows.push(Row { scopes, mine, state: State::Gone });
         let who = self.rows.len() - 1;
         let waits = near_cap == NearCap::WaitForSiblings;
         let (state, said) = match said {
@@ -126,11 +112,7 @@ impl Naive {
         let mut decided = BTreeMap::new();
         'again: loop {
             for who in 0..self.rows.len() {
-                let Row {
-                    scopes,
-                    mine,
-                    state,
-                } = self.rows[who].clone();
+                let Row { scopes, mine, state } = self.rows[who].clone();
                 if !matches!(state, State::Waiting(_)) {
                     continue;
                 }
@@ -192,42 +174,20 @@ impl Pair {
                 _ => ledger.set_cap(id.clone(), cap.map(cents)).unwrap(),
             }
         }
-        let naive = Naive {
-            rows: Vec::new(),
-            caps,
-            day: 0,
-            day_scope: DAY,
-        };
-        Self {
-            ledger,
-            naive,
-            ids,
-            commitments: BTreeMap::new(),
-            waits: BTreeMap::new(),
-        }
+        let naive = Naive { rows: Vec::new(), caps, day: 0, day_scope: DAY };
+        Self { ledger, naive, ids, commitments: BTreeMap::new(), waits: BTreeMap::new() }
     }
 
     fn said(&self, refusal: &SpendRefusal) -> Said {
-        let scope = self
-            .ids
-            .iter()
-            .position(|id| *id == refusal.scope.id)
-            .unwrap();
+        let scope = self.ids.iter().position(|id| *id == refusal.scope.id).unwrap();
         let over = refusal.exceeds_by.unwrap().pico() / cents(1).pico();
-        Said::Refused {
-            scope,
-            over,
-            helps: refusal.waiting_helps,
-        }
+        Said::Refused { scope, over, helps: refusal.waiting_helps }
     }
 
     fn approve(&mut self, random: &mut fastrand::Rng) {
         let mine = random.u64(0..12);
-        let near_cap = if random.u8(0..4) == 0 {
-            NearCap::Refuse
-        } else {
-            NearCap::WaitForSiblings
-        };
+        let near_cap =
+            if random.u8(0..4) == 0 { NearCap::Refuse } else { NearCap::WaitForSiblings };
         let workflow = random.usize(0..2);
         let mut scopes = vec![workflow];
         scopes.extend((2..SCOPES).filter(|_| random.bool()));
@@ -273,9 +233,7 @@ impl Pair {
             16 | 17 => {
                 let (scope, cap) = (random.usize(0..SCOPES), random_cap(random));
                 self.naive.caps[scope] = cap;
-                self.ledger
-                    .set_cap(self.ids[scope].clone(), cap.map(cents))
-                    .unwrap();
+                self.ledger.set_cap(self.ids[scope].clone(), cap.map(cents)).unwrap();
             }
             18 => {
                 self.naive.day += 1;
@@ -284,18 +242,9 @@ impl Pair {
             _ => {
                 let scope = random.usize(0..2);
                 let (spent, at_day) = (i128::from(random.u8(0..3)), self.naive.day);
-                let state = State::Ended {
-                    cost: spent,
-                    at_day,
-                };
-                self.naive.rows.push(Row {
-                    scopes: vec![scope],
-                    mine: 0,
-                    state,
-                });
-                self.ledger
-                    .carry_over(&self.ids[scope].clone(), cents(spent))
-                    .unwrap();
+                let state = State::Ended { cost: spent, at_day };
+                self.naive.rows.push(Row { scopes: vec![scope], mine: 0, state });
+                self.ledger.carry_over(&self.ids[scope].clone(), cents(spent)).unwrap();
             }
         }
         self.drain();
@@ -317,10 +266,7 @@ impl Pair {
         }
         let past = u64::from(random.u8(0..9) / 8);
         let cost = random.u64(0..=u64::try_from(row.mine).unwrap() + past);
-        row.state = State::Ended {
-            cost: i128::from(cost),
-            at_day: self.naive.day,
-        };
+        row.state = State::Ended { cost: i128::from(cost), at_day: self.naive.day };
         let booked = self.ledger.settle(id, used(cost));
         assert_eq!(booked.cost, Some(cents(cost.into())));
         assert_eq!(booked.overspent.is_some(), i128::from(cost) > row.mine);
@@ -347,16 +293,10 @@ impl Pair {
         // The figures of a refusal are those of its instant; the naive one takes another order.
         let figureless = |said: &BTreeMap<usize, Said>| -> Vec<(usize, Said)> {
             let strip = |said| match said {
-                Said::Refused { scope, helps, .. } => Said::Refused {
-                    scope,
-                    over: 0,
-                    helps,
-                },
+                Said::Refused { scope, helps, .. } => Said::Refused { scope, over: 0, helps },
                 Said::Approved => Said::Approved,
             };
-            said.iter()
-                .map(|(who, said)| (*who, strip(*said)))
-                .collect()
+            said.iter().map(|(who, said)| (*who, strip(*said))).collect()
         };
         assert_eq!(figureless(&said), figureless(&expected));
         self.check_sums();
@@ -377,10 +317,7 @@ impl Pair {
         for (scope, id) in self.ids.iter().enumerate() {
             let position = self.ledger.position(id).unwrap();
             assert_eq!(one(position.spent), cents(self.naive.spent(scope)).pico());
-            assert_eq!(
-                one(position.committed),
-                cents(self.naive.committed(scope)).pico()
-            );
+            assert_eq!(one(position.committed), cents(self.naive.committed(scope)).pico());
         }
         assert!(
             self.waits.is_empty() || !self.commitments.is_empty(),
@@ -411,10 +348,7 @@ fn decides_as_the_naive_rule_does() {
             assert_eq!(pair.ledger.under_way(), 0);
             for id in &pair.ids {
                 let position = pair.ledger.position(id).unwrap();
-                assert!(
-                    position.committed.iter().all(|sum| sum.pico() == 0),
-                    "at rest"
-                );
+                assert!(position.committed.iter().all(|sum| sum.pico() == 0), "at rest");
                 assert_eq!((position.under_way, position.waiting), (0, 0));
             }
         }));

@@ -22,20 +22,12 @@ pub(super) fn cent_price(currency: &str) -> Price {
 }
 
 pub(super) fn ask(workflow: WorkflowId, cents: u64) -> Ask {
-    let tokens = Reserved {
-        input: 0,
-        output: cents,
-    };
-    Ask::new(workflow, "m", tokens)
-        .agent("a")
-        .price(cent_price("USD"))
+    let tokens = Reserved { input: 0, output: cents };
+    Ask::new(workflow, "m", tokens).agent("a").price(cent_price("USD"))
 }
 
 pub(super) fn used(cents: u64) -> Booking {
-    Booking::Actual(Usage {
-        output: cents,
-        ..Usage::default()
-    })
+    Booking::Actual(Usage { output: cents, ..Usage::default() })
 }
 
 /// Runs a script over workflow `W` (cap in cents, or `-` for none) and tells what came of it.
@@ -55,11 +47,7 @@ pub(super) fn run(cap: &str, script: &str) -> (String, Ledger) {
         match op {
             "" | "w" => {
                 let ask = ask(W, rest.parse().unwrap());
-                let near_cap = if op == "w" {
-                    NearCap::WaitForSiblings
-                } else {
-                    NearCap::Refuse
-                };
+                let near_cap = if op == "w" { NearCap::WaitForSiblings } else { NearCap::Refuse };
                 told.push(match ledger.approve(ask.near_cap(near_cap)) {
                     Decision::Approved(id) => {
                         commitments.insert(asked, id);
@@ -81,10 +69,7 @@ pub(super) fn run(cap: &str, script: &str) -> (String, Ledger) {
             }
             "r" => ledger.release(commitments.remove(&number(rest)).unwrap()),
             "l" => {
-                let id = waits
-                    .iter()
-                    .find(|(_, n)| **n == number(rest))
-                    .map(|(id, _)| *id);
+                let id = waits.iter().find(|(_, n)| **n == number(rest)).map(|(id, _)| *id);
                 ledger.leave(id.unwrap());
             }
             "c" => ledger.set_cap(ScopeId::Workflow(W), amount(rest)).unwrap(),
@@ -137,11 +122,7 @@ fn only_siblings_make_one_wait() {
 fn waiters_are_served_in_order_of_arrival() {
     check("100", "60 w60 w20 s0=10", "+0 ?1 ?2 +1 +2");
     check("100", "90 w60 w5 s0=45", "+0 ?1 ?2 -1 +2");
-    check(
-        "100",
-        "60 30 w40 w20 w20 s1=0 s0=0",
-        "+0 +1 ?2 ?3 ?4 +2 +3 +4",
-    );
+    check("100", "60 30 w40 w20 w20 s1=0 s0=0", "+0 +1 ?2 ?3 ?4 +2 +3 +4");
 }
 
 #[test]
@@ -175,26 +156,16 @@ fn a_closed_workflow_gives_its_memory_back() {
     assert_eq!(ledger.scopes.len(), 0);
     assert_eq!(ledger.position(&ScopeId::Workflow(W)), None);
     let totals = ledger.totals(Of::Workflow(W)).unwrap();
-    assert_eq!(
-        (totals.calls, totals.cost.clone()),
-        (1, vec![cents(5)]),
-        "totals stay"
-    );
+    assert_eq!((totals.calls, totals.cost.clone()), (1, vec![cents(5)]), "totals stay");
 
     let mut ledger = Ledger::new();
     for n in 0..CLOSED_KEPT as u128 + 5 {
-        ledger
-            .open_workflow(WorkflowId::from_u128(n), "", None)
-            .unwrap();
+        ledger.open_workflow(WorkflowId::from_u128(n), "", None).unwrap();
         let closing = ledger.close_workflow(WorkflowId::from_u128(n)).unwrap();
         assert_eq!(closing.refusals.total(), 0);
     }
     assert_eq!(ledger.totals(Of::Workflow(WorkflowId::from_u128(4))), None);
-    assert!(
-        ledger
-            .totals(Of::Workflow(WorkflowId::from_u128(5)))
-            .is_some()
-    );
+    assert!(ledger.totals(Of::Workflow(WorkflowId::from_u128(5))).is_some());
 }
 
 #[test]
@@ -221,9 +192,7 @@ fn a_refusal_tells_the_whole_case() {
 #[test]
 fn the_smallest_admitting_cap_is_that() {
     let (_, mut ledger) = run("100", "60 s0=35 50 70");
-    let cap = ledger.refusals(W).unwrap().kept()[0]
-        .admitted_from_cap
-        .unwrap();
+    let cap = ledger.refusals(W).unwrap().kept()[0].admitted_from_cap.unwrap();
     let less = cap.minus(Money::from_pico(1, Currency::USD)).unwrap();
     ledger.set_cap(ScopeId::Workflow(W), Some(less)).unwrap();
     assert!(matches!(ledger.approve(ask(W, 70)), Decision::Refused(_)));
