@@ -203,3 +203,7 @@ fn speaks_no_http(error: &reqwest::Error) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+#[path = "reqwest_tests.rs"]
+mod tests;

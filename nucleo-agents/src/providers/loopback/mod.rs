@@ -1,1 +1,50 @@
-//! x
+//! The loopback provider: a model server of our own, in this process or as a process.
+//!
+//! It speaks the OpenAI chat completions wire (whole and streamed), enforces quotas the way a
+//! hosted provider does, answers deterministically from a seed, takes its time, prices, and fails
+//! on request. Everything in the README runs against it without a key, over real HTTP; and its
+//! ledger is the independent count that tests compare ours with. For that reason nothing here uses
+//! the limits, the prices or the money of `nucleo_core`: a bug there must not hide itself here.
+//!
+//! # What it does, exactly
+//! * Input tokens are [`count_tokens`]: a quarter of each message's bytes, rounded up, and
+//!   [`TOKENS_A_MESSAGE`] a message. Output tokens are a quarter of the answer's bytes, rounded up.
+//! * A request is taken when every quota has room for it: 1 request, its input tokens, its output
+//!   limit, the sum of both. Otherwise 429 with `retry-after`, `retry-after-ms` and what the
+//!   `x-ratelimit-*` headers say of a minute's quotas; nothing is taken then. At the end unused
+//!   tokens are given back, or not ([`Settle`]).
+//! * The answer depends on the seed and the question alone, not on when it was asked. Its length is
+//!   what the header `x-nucleo-output-tokens` asks for, else drawn from the model's range; at most
+//!   the output limit, and then the finish reason is `length`. Where a JSON schema is asked for, the
+//!   answer satisfies it (see `schema` for what it knows), padded with spaces up to the length asked.
+//! * Billed is what was produced: a call whose client went away costs its input and the output
+//!   produced until then; one that failed before any work costs nothing ([`Fault`] says which).
+//! * `GET /v1/models`, `GET /ledger`, `POST /reset` (ledger, quotas and faults as at the start).
+//!
+//! Not here: the Anthropic wire, tools, checking keys (any key will do).
+
+mod answer;
+mod asked;
+mod bucket;
+mod clock;
+mod config;
+mod engine;
+mod fault;
+mod ledger;
+mod prose;
+mod quota;
+mod schema;
+mod server;
+mod serving;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+pub use config::{
+    Dimension, Latency, LoopbackConfig, LoopbackError, LoopbackModel, LoopbackPrice, Quota, Settle,
+};
+pub use engine::{Engine, in_memory};
+pub use fault::{Fault, FaultRule, When};
+pub use ledger::Ledger;
+pub use server::Loopback;
+pub use tokens::{TOKENS_A_MESSAGE, count_tokens, prompt_of_tokens};

@@ -23,3 +23,5 @@ mod usage;
 
 pub use client::OpenAi;
 pub use config::{ConfigError, Dialect, OpenAiConfig};
+#[cfg(feature = "loopback")]
+pub(crate) use encode::OUTPUT_TOKENS_HINT;
