@@ -275,7 +275,8 @@ fn whole_bounds(map: &Map<String, Value>) -> (i128, i128) {
     match (low, high) {
         (Some(low), Some(high)) => (low, high),
         (Some(low), None) => (low, low + 100),
-        (None, Some(high)) => (0.min(high - 100).max(high - 100), high),
+        (None, Some(high)) if high >= 0 => ((high - 100).max(0), high),
+        (None, Some(high)) => (high - 100, high),
         (None, None) => (0, 100),
     }
 }

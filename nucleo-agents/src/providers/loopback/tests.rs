@@ -159,55 +159,81 @@ async fn the_ledger_is_the_sum_of_what_was_told() {
     assert_eq!(server.ledger(), Ledger::default());
 }
 
+const LATER: Fault = Fault::RateLimit {
+    retry_after_ms: Some(1_500),
+};
+
+/// Fault, name, class, end, and whether work was done and billed.
+const FAULTS: [(Fault, &str, FailureClass, EndsAt, u64); 9] = [
+    (
+        LATER,
+        "rate_limited",
+        FailureClass::RateLimit,
+        EndsAt::RateLimited,
+        0,
+    ),
+    (
+        Fault::OutOfCredit,
+        "out_of_credit",
+        FailureClass::OutOfCredit,
+        EndsAt::ErrorAnswer,
+        0,
+    ),
+    (
+        Fault::Overloaded,
+        "overloaded",
+        FailureClass::Overload,
+        EndsAt::ErrorAnswer,
+        0,
+    ),
+    (
+        Fault::Unavailable,
+        "overloaded",
+        FailureClass::Overload,
+        EndsAt::ErrorAnswer,
+        0,
+    ),
+    (
+        Fault::ServerError,
+        "server_error",
+        FailureClass::Transient,
+        EndsAt::ErrorAnswer,
+        0,
+    ),
+    (
+        Fault::Reset,
+        "broken",
+        FailureClass::Transient,
+        EndsAt::Incomplete,
+        0,
+    ),
+    (
+        Fault::WebPage,
+        "html",
+        FailureClass::Transient,
+        EndsAt::ErrorAnswer,
+        0,
+    ),
+    (
+        Fault::Truncate,
+        "broken",
+        FailureClass::Transient,
+        EndsAt::Incomplete,
+        1,
+    ),
+    (
+        Fault::MalformedJson,
+        "unreadable",
+        FailureClass::Transient,
+        EndsAt::FullAnswer,
+        1,
+    ),
+];
+
 #[tokio::test]
 async fn every_fault_is_told_apart() {
-    use FailureClass::{OutOfCredit, Overload, RateLimit, Transient};
-    let later = Fault::RateLimit {
-        retry_after_ms: Some(1_500),
-    };
-    let table = [
-        (later, "rate_limited", RateLimit, EndsAt::RateLimited, 0),
-        (
-            Fault::OutOfCredit,
-            "out_of_credit",
-            OutOfCredit,
-            EndsAt::ErrorAnswer,
-            0,
-        ),
-        (
-            Fault::Overloaded,
-            "overloaded",
-            Overload,
-            EndsAt::ErrorAnswer,
-            0,
-        ),
-        (
-            Fault::Unavailable,
-            "overloaded",
-            Overload,
-            EndsAt::ErrorAnswer,
-            0,
-        ),
-        (
-            Fault::ServerError,
-            "server_error",
-            Transient,
-            EndsAt::ErrorAnswer,
-            0,
-        ),
-        (Fault::Reset, "broken", Transient, EndsAt::Incomplete, 0),
-        (Fault::WebPage, "html", Transient, EndsAt::ErrorAnswer, 0),
-        (Fault::Truncate, "broken", Transient, EndsAt::Incomplete, 1),
-        (
-            Fault::MalformedJson,
-            "unreadable",
-            Transient,
-            EndsAt::FullAnswer,
-            1,
-        ),
-    ];
     for streaming in [Streaming::Whole, Streaming::Pieces] {
-        for (fault, name, class, ends_at, worked) in table {
+        for (fault, name, class, ends_at, worked) in FAULTS {
             let rule = FaultRule::new(When::First(1), fault);
             let (server, client) = serve(LoopbackConfig::new([priced()]).fault(rule)).await;
             let request = ask("a question of some words", 200).streaming(streaming);
@@ -221,7 +247,7 @@ async fn every_fault_is_told_apart() {
             );
             assert!(!format!("{failure} {failure:?} {client:?}").contains("hush"));
             // The longer of 1500 ms and its whole seconds, 2: each is a floor.
-            let asked = (fault == later).then_some(Span::from_secs(2));
+            let asked = (fault == LATER).then_some(Span::from_secs(2));
             assert_eq!(failure.retry_after(), asked);
             let ended = |ledger: &Ledger| ledger.answered + ledger.failed + ledger.http_429 == 1;
             let ledger = until(server.engine(), ended).await;
