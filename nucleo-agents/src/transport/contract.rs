@@ -108,18 +108,13 @@ impl TransportError {
     /// ```
     #[must_use]
     pub fn broken(at: BrokenAt, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Broken {
-            at,
-            source: Arc::from(cause.into()),
-        }
+        Self::Broken { at, source: Arc::from(cause.into()) }
     }
 
     /// A server that was not reached, with a cause told in words.
     #[must_use]
     pub fn connect(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Connect {
-            source: Arc::from(cause.into()),
-        }
+        Self::Connect { source: Arc::from(cause.into()) }
     }
 }
 

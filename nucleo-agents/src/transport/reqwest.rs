@@ -92,11 +92,7 @@ impl Pooled {
     pub fn new(config: PooledConfig) -> Result<Self, TransportError> {
         let plain =
             build(&config, plain_tls()).map_err(|source| TransportError::Connect { source })?;
-        Ok(Self {
-            config,
-            plain,
-            encrypted: OnceLock::new(),
-        })
+        Ok(Self { config, plain, encrypted: OnceLock::new() })
     }
 
     fn client(&self, uri: &http::Uri) -> Result<&Client, TransportError> {
@@ -109,9 +105,7 @@ impl Pooled {
             let _ = rustls::crypto::ring::default_provider().install_default();
             build(&self.config, None)
         });
-        built.as_ref().map_err(|source| TransportError::Connect {
-            source: source.clone(),
-        })
+        built.as_ref().map_err(|source| TransportError::Connect { source: source.clone() })
     }
 }
 
@@ -121,24 +115,17 @@ impl Transport for Pooled {
         request: http::Request<Bytes>,
     ) -> BoxFuture<'static, Result<http::Response<BodyStream>, TransportError>> {
         let sending = self.client(request.uri()).and_then(|client| {
-            let request =
-                request
-                    .try_into()
-                    .map_err(|error: reqwest::Error| TransportError::Unsendable {
-                        source: Arc::new(error.without_url()),
-                    })?;
+            let request = request.try_into().map_err(|error: reqwest::Error| {
+                TransportError::Unsendable { source: Arc::new(error.without_url()) }
+            })?;
             Ok(client.execute(request))
         });
         async move {
-            let answer = sending?
-                .await
-                .map_err(|error| classify(error, BrokenAt::BeforeHead))?;
+            let answer = sending?.await.map_err(|error| classify(error, BrokenAt::BeforeHead))?;
             let mut head = http::Response::new(());
             *head.status_mut() = answer.status();
             *head.headers_mut() = answer.headers().clone();
-            let body = answer
-                .bytes_stream()
-                .map_err(|error| classify(error, BrokenAt::InBody));
+            let body = answer.bytes_stream().map_err(|error| classify(error, BrokenAt::InBody));
             Ok(head.map(|()| BodyStream::new(body)))
         }
         .boxed()
@@ -173,9 +160,7 @@ fn build(config: &PooledConfig, tls: Option<rustls::ClientConfig>) -> Result<Cli
     if let Some(tls) = tls {
         builder = builder.tls_backend_preconfigured(tls);
     }
-    builder
-        .build()
-        .map_err(|error| Arc::new(error.without_url()) as Cause)
+    builder.build().map_err(|error| Arc::new(error.without_url()) as Cause)
 }
 
 fn classify(error: reqwest::Error, at: BrokenAt) -> TransportError {
@@ -193,10 +178,7 @@ fn classify(error: reqwest::Error, at: BrokenAt) -> TransportError {
 fn speaks_no_http(error: &reqwest::Error) -> bool {
     let mut link: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = link {
-        if error
-            .downcast_ref::<hyper::Error>()
-            .is_some_and(hyper::Error::is_parse)
-        {
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
             return true;
         }
         link = error.source();

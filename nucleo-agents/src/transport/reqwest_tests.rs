@@ -19,14 +19,8 @@ async fn raw(answer: &'static [u8]) -> String {
 }
 
 async fn get(uri: &str) -> Result<http::Response<BodyStream>, TransportError> {
-    let request = http::Request::builder()
-        .uri(uri)
-        .body(Bytes::new())
-        .unwrap();
-    Pooled::new(PooledConfig::default())
-        .unwrap()
-        .send(request)
-        .await
+    let request = http::Request::builder().uri(uri).body(Bytes::new()).unwrap();
+    Pooled::new(PooledConfig::default()).unwrap().send(request).await
 }
 
 #[tokio::test]
@@ -42,36 +36,18 @@ async fn a_whole_answer_and_no_redirect() {
 async fn below_http_failures_are_told_apart() {
     let before = get(&raw(b"").await).await.unwrap_err();
     assert!(
-        matches!(
-            before,
-            TransportError::Broken {
-                at: BrokenAt::BeforeHead,
-                ..
-            }
-        ),
+        matches!(before, TransportError::Broken { at: BrokenAt::BeforeHead, .. }),
         "{before:?}"
     );
-    let inside = get(&raw(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").await)
-        .await
-        .unwrap();
+    let inside =
+        get(&raw(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf").await).await.unwrap();
     let inside = inside.into_body().whole(100).await;
-    assert!(
-        matches!(inside, Err(crate::transport::BodyError::Cut(_))),
-        "{inside:?}"
-    );
-    let protocol = get(&raw(b"220 mail ready\r\n\r\n").await)
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(protocol, TransportError::Protocol { .. }),
-        "{protocol:?}"
-    );
+    assert!(matches!(inside, Err(crate::transport::BodyError::Cut(_))), "{inside:?}");
+    let protocol = get(&raw(b"220 mail ready\r\n\r\n").await).await.unwrap_err();
+    assert!(matches!(protocol, TransportError::Protocol { .. }), "{protocol:?}");
     for error in [before, protocol] {
         assert!(!error.nothing_left());
-        assert!(
-            !format!("{error:?}").contains("127.0.0.1"),
-            "no address: {error:?}"
-        );
+        assert!(!format!("{error:?}").contains("127.0.0.1"), "no address: {error:?}");
     }
 }
 
@@ -82,23 +58,12 @@ async fn what_is_not_reached() {
     drop(listener);
     for uri in [format!("http://{closed}/"), format!("https://{closed}/")] {
         let error = get(&uri).await.unwrap_err();
-        assert!(
-            matches!(error, TransportError::Connect { .. }),
-            "{uri}: {error:?}"
-        );
+        assert!(matches!(error, TransportError::Connect { .. }), "{uri}: {error:?}");
         assert!(error.nothing_left());
     }
-    let no_tls = raw(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        .await
-        .replace("http://", "https://");
+    let no_tls = raw(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.replace("http://", "https://");
     let error = get(&no_tls).await.unwrap_err();
-    assert!(
-        error.nothing_left(),
-        "a failed handshake sends no request: {error:?}"
-    );
+    assert!(error.nothing_left(), "a failed handshake sends no request: {error:?}");
     let relative = get("/v1").await.unwrap_err();
-    assert!(
-        matches!(relative, TransportError::Unsendable { .. }),
-        "{relative:?}"
-    );
+    assert!(matches!(relative, TransportError::Unsendable { .. }), "{relative:?}");
 }

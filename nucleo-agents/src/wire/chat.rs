@@ -147,9 +147,7 @@ impl Hints {
     /// Ask a loopback server for an answer of `tokens` output tokens.
     #[must_use]
     pub const fn output_tokens(tokens: u64) -> Self {
-        Self {
-            output_tokens: Some(tokens),
-        }
+        Self { output_tokens: Some(tokens) }
     }
 }
 

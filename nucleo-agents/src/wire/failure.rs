@@ -246,26 +246,12 @@ impl CallFailure {
     #[must_use]
     pub fn from_answer(answer: ErrorAnswer) -> Self {
         let class = answer.class();
-        let ErrorAnswer {
-            status,
-            retry_after,
-            code,
-            said,
-            ..
-        } = answer;
+        let ErrorAnswer { status, retry_after, code, said, .. } = answer;
         match class {
             FailureClass::OutOfCredit => Self::OutOfCredit { status, said },
             FailureClass::RateLimit => Self::RateLimited { retry_after, said },
-            FailureClass::Overload => Self::Overloaded {
-                status,
-                retry_after,
-                said,
-            },
-            FailureClass::Transient => Self::ServerError {
-                status,
-                retry_after,
-                said,
-            },
+            FailureClass::Overload => Self::Overloaded { status, retry_after, said },
+            FailureClass::Transient => Self::ServerError { status, retry_after, said },
             FailureClass::Rejected => Self::Rejected { status, code, said },
         }
     }
@@ -281,11 +267,9 @@ impl CallFailure {
             | Self::ServerError { .. }
             | Self::Rejected { .. }
             | Self::Html { .. } => EndsAt::ErrorAnswer,
-            Self::StreamedError {
-                after: StreamedAfter::Nothing,
-                usage: None,
-                ..
-            } => EndsAt::ErrorAnswer,
+            Self::StreamedError { after: StreamedAfter::Nothing, usage: None, .. } => {
+                EndsAt::ErrorAnswer
+            }
             Self::Unreadable { .. } => EndsAt::FullAnswer,
             Self::StreamedError { .. } | Self::Broken { .. } => EndsAt::Incomplete,
         }
@@ -353,20 +337,15 @@ impl CallFailure {
 }
 
 fn waiting(retry_after: Option<Span>) -> String {
-    retry_after.map_or_else(
-        || "ask again later".into(),
-        |span| format!("ask again in {span}"),
-    )
+    retry_after.map_or_else(|| "ask again later".into(), |span| format!("ask again in {span}"))
 }
 
 fn saying(said: &Option<ServerSaid>) -> String {
-    said.as_ref()
-        .map_or_else(String::new, |said| format!("; the server said: {said}"))
+    said.as_ref().map_or_else(String::new, |said| format!("; the server said: {said}"))
 }
 
 fn coded(code: &Option<Box<str>>) -> String {
-    code.as_ref()
-        .map_or_else(String::new, |code| format!(" with code {code}"))
+    code.as_ref().map_or_else(String::new, |code| format!(" with code {code}"))
 }
 
 const fn what_to_check(status: u16) -> &'static str {

@@ -63,16 +63,10 @@ impl LimitFacts {
 
 type Names = [&'static str; 3];
 
-const REQUESTS: Names = [
-    "x-ratelimit-limit-requests",
-    "x-ratelimit-remaining-requests",
-    "x-ratelimit-reset-requests",
-];
-const TOKENS: Names = [
-    "x-ratelimit-limit-tokens",
-    "x-ratelimit-remaining-tokens",
-    "x-ratelimit-reset-tokens",
-];
+const REQUESTS: Names =
+    ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"];
+const TOKENS: Names =
+    ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"];
 const INPUT_TOKENS: Names = [
     "x-ratelimit-limit-input-tokens",
     "x-ratelimit-remaining-input-tokens",
@@ -86,12 +80,7 @@ const OUTPUT_TOKENS: Names = [
 
 impl LimitFact {
     fn read(headers: &HeaderMap, [limit, remaining, reset]: Names) -> Option<Self> {
-        let text = |name| {
-            headers
-                .get(name)
-                .and_then(|value| value.to_str().ok())
-                .map(str::trim)
-        };
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         let number = |name| text(name).and_then(|text| text.parse().ok());
         let fact = Self {
             limit: number(limit),
@@ -107,13 +96,10 @@ fn span(text: &str) -> Option<Span> {
     let mut rest = text;
     let mut total = Span::ZERO;
     loop {
-        let number_ends = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
+        let number_ends =
+            rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let (number, after) = rest.split_at(number_ends);
-        let unit_ends = after
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(after.len());
+        let unit_ends = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
         let (unit, after) = after.split_at(unit_ends);
         total = total.saturating_add(decimal(number, unit_ns(unit)?)?);
         if after.is_empty() {

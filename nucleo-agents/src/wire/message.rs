@@ -72,10 +72,7 @@ impl Message {
     /// A text said by `role`.
     #[must_use]
     pub fn text_by(role: Role, text: impl Into<Arc<str>>) -> Self {
-        Self {
-            role,
-            parts: smallvec![Part::Text(text.into())],
-        }
+        Self { role, parts: smallvec![Part::Text(text.into())] }
     }
 
     /// Standing instructions.
@@ -99,10 +96,7 @@ impl Message {
     /// A message of several parts.
     #[must_use]
     pub fn of(role: Role, parts: impl IntoIterator<Item = Part>) -> Self {
-        Self {
-            role,
-            parts: parts.into_iter().collect(),
-        }
+        Self { role, parts: parts.into_iter().collect() }
     }
 
     /// Who speaks.
@@ -122,11 +116,7 @@ impl Message {
     pub fn text(&self) -> Cow<'_, str> {
         match &self.parts[..] {
             [Part::Text(text)] => Cow::Borrowed(text),
-            parts => parts
-                .iter()
-                .map(|Part::Text(text)| &**text)
-                .collect::<String>()
-                .into(),
+            parts => parts.iter().map(|Part::Text(text)| &**text).collect::<String>().into(),
         }
     }
 
@@ -140,10 +130,7 @@ impl Message {
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Message");
-        shown
-            .field("role", &self.role)
-            .field("bytes", &self.text_bytes())
-            .finish()
+        shown.field("role", &self.role).field("bytes", &self.text_bytes()).finish()
     }
 }
 
@@ -187,17 +174,12 @@ impl From<MessageJson> for Message {
 
 impl From<Message> for MessageJson {
     fn from(message: Message) -> Self {
-        let part = |Part::Text(text): &Part| PartJson::Text {
-            text: text.to_string(),
-        };
+        let part = |Part::Text(text): &Part| PartJson::Text { text: text.to_string() };
         let content = match &message.parts[..] {
             [Part::Text(text)] => ContentJson::Text(text.to_string()),
             parts => ContentJson::Parts(parts.iter().map(part).collect()),
         };
-        Self {
-            role: message.role,
-            content,
-        }
+        Self { role: message.role, content }
     }
 }
 

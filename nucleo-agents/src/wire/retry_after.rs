@@ -24,12 +24,7 @@ use nucleo_core::Span;
 /// ```
 #[must_use]
 pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Span> {
-    let text = |name: &str| {
-        headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .map(str::trim)
-    };
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let millis = text("retry-after-ms").and_then(|text| decimal(text, NANOS_A_MILLISECOND));
     let plain = text("retry-after")
         .and_then(|text| decimal(text, NANOS_A_SECOND).or_else(|| until(text, now)));
@@ -47,11 +42,7 @@ pub(super) fn decimal(text: &str, unit_ns: u64) -> Option<Span> {
     if whole.is_empty() || !digits(whole) || !digits(part) || text.ends_with('.') {
         return None;
     }
-    let Some(whole_ns) = whole
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(unit_ns))
-    else {
+    let Some(whole_ns) = whole.parse::<u64>().ok().and_then(|n| n.checked_mul(unit_ns)) else {
         return Some(Span::MAX);
     };
     // Eighteen decimals fit in 128 bits with any unit; what follows can only round up.

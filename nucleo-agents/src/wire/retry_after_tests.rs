@@ -10,10 +10,7 @@ fn ask(pairs: &[(&'static str, &str)]) -> Option<Span> {
         headers.insert(*name, value.parse().unwrap());
     }
     // Sun, 06 Nov 1994 08:49:37 GMT
-    retry_after(
-        &headers,
-        SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777),
-    )
+    retry_after(&headers, SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777))
 }
 
 #[test]
@@ -46,14 +43,8 @@ fn every_form_is_read() {
 #[test]
 fn milliseconds_are_read_and_the_longer_wait_is_kept() {
     let both = |plain, millis| ask(&[("retry-after", plain), ("retry-after-ms", millis)]);
-    assert_eq!(
-        ask(&[("retry-after-ms", "1500")]),
-        Some(Span::from_millis(1_500))
-    );
-    assert_eq!(
-        ask(&[("retry-after-ms", "0.0000001")]),
-        Some(Span::from_nanos(1))
-    );
+    assert_eq!(ask(&[("retry-after-ms", "1500")]), Some(Span::from_millis(1_500)));
+    assert_eq!(ask(&[("retry-after-ms", "0.0000001")]), Some(Span::from_nanos(1)));
     assert_eq!(both("3", "1500"), Some(Span::from_secs(3)));
     assert_eq!(both("1", "1500"), Some(Span::from_millis(1_500)));
     assert_eq!(both("soon", "1500"), Some(Span::from_millis(1_500)));

@@ -43,11 +43,7 @@ impl ServerSaid {
             if word.is_empty() {
                 continue;
             }
-            let word = if after_bearer || looks_like_key(word) {
-                BLOT
-            } else {
-                word
-            };
+            let word = if after_bearer || looks_like_key(word) { BLOT } else { word };
             after_bearer = word.eq_ignore_ascii_case("bearer");
             if chars > 0 {
                 kept.push(' ');
@@ -76,19 +72,17 @@ const BLOT: &str = "[key]";
 
 /// Keys of the providers we know start so; a word with one in it is blotted out whole.
 fn looks_like_key(word: &str) -> bool {
-    ["sk-", "sk_", "gsk_", "xai-", "hf_", "AIza"]
-        .iter()
-        .any(|prefix| {
-            word.match_indices(prefix).any(|(at, _)| {
-                let before = word[..at].chars().next_back();
-                let opens = before.is_none_or(|c| !c.is_alphanumeric());
-                opens
-                    && word[at + prefix.len()..]
-                        .chars()
-                        .next()
-                        .is_some_and(|c| c.is_alphanumeric() || c == '*')
-            })
+    ["sk-", "sk_", "gsk_", "xai-", "hf_", "AIza"].iter().any(|prefix| {
+        word.match_indices(prefix).any(|(at, _)| {
+            let before = word[..at].chars().next_back();
+            let opens = before.is_none_or(|c| !c.is_alphanumeric());
+            opens
+                && word[at + prefix.len()..]
+                    .chars()
+                    .next()
+                    .is_some_and(|c| c.is_alphanumeric() || c == '*')
         })
+    })
 }
 
 impl fmt::Display for ServerSaid {
@@ -111,10 +105,7 @@ mod tests {
     fn keys_are_blotted_out() {
         for (text, kept) in [
             ("bad key (sk-proj-abc) here", "bad key [key] here"),
-            (
-                "Authorization: Bearer abcdef",
-                "Authorization: Bearer [key]",
-            ),
+            ("Authorization: Bearer abcdef", "Authorization: Bearer [key]"),
             ("ask-me task-7 is fine", "ask-me task-7 is fine"),
             ("my own is hunter2, yes", "my own is [key], yes"),
         ] {

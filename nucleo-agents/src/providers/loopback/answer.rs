@@ -27,9 +27,7 @@ pub(super) fn whole(
     let body = body.into();
     let length = body.len();
     let mut answer = of(status, content_type, BodyStream::full(body));
-    answer
-        .headers_mut()
-        .insert(header::CONTENT_LENGTH, length.into());
+    answer.headers_mut().insert(header::CONTENT_LENGTH, length.into());
     answer
 }
 
@@ -41,9 +39,7 @@ pub(super) fn of(
 ) -> Response<BodyStream> {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
-    answer
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 
@@ -55,10 +51,7 @@ pub(super) fn error(
     words: &str,
 ) -> Response<BodyStream> {
     let status = StatusCode::from_u16(status).expect("a status between 100 and 999");
-    json(
-        status,
-        &json!({"error": {"message": words, "type": kind, "param": null, "code": code}}),
-    )
+    json(status, &json!({"error": {"message": words, "type": kind, "param": null, "code": code}}))
 }
 
 /// The 429 of a refusal.
@@ -68,12 +61,7 @@ pub(super) fn refused(model: &str, refused: Refused) -> Response<BodyStream> {
             let words = format!("{model} takes {limit} requests at a time");
             error(429, "requests", Some("concurrency_limit_exceeded"), &words)
         }
-        Refused::Quota {
-            dimension,
-            limit,
-            asked,
-            wait_ns,
-        } => {
+        Refused::Quota { dimension, limit, asked, wait_ns } => {
             let kind = name(dimension).replace('-', "_");
             let words = format!("limit of {model} reached on {kind}: limit {limit}, asked {asked}");
             let mut answer = error(429, &kind, Some("rate_limit_exceeded"), &words);
@@ -92,13 +80,7 @@ pub(super) fn retry_after(headers: &mut HeaderMap, wait_ms: u64) {
 
 /// What is left of the minute's quotas.
 pub(super) fn limits(headers: &mut HeaderMap, shown: &[Shown]) {
-    for Shown {
-        dimension,
-        limit,
-        remaining,
-        full_in_ns,
-    } in shown
-    {
+    for Shown { dimension, limit, remaining, full_in_ns } in shown {
         let full_in = format!("{}ms", full_in_ns.div_ceil(1_000_000));
         let facts = [
             ("limit", limit.to_string()),

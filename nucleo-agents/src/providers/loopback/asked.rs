@@ -94,53 +94,30 @@ impl Asked {
             .map_err(|_| BadRequest("the body is no chat request in JSON"))?;
         let model = body.model.ok_or(BadRequest("`model` is missing"))?;
         let messages = body.messages.ok_or(BadRequest("`messages` is missing"))?;
-        let max_output = body
-            .max_completion_tokens
-            .or(body.max_tokens)
-            .unwrap_or(OUTPUT_UNSTATED);
+        let max_output = body.max_completion_tokens.or(body.max_tokens).unwrap_or(OUTPUT_UNSTATED);
         if messages.is_empty() || max_output == 0 {
-            return Err(BadRequest(
-                "`messages` and the output limit must not be empty or zero",
-            ));
+            return Err(BadRequest("`messages` and the output limit must not be empty or zero"));
         }
         let mut hash = mix(seed, model.as_bytes());
         let mut input_tokens = 0;
         let mut last_text = String::new();
         for message in messages {
-            last_text = message
-                .content
-                .map(ContentIn::into_text)
-                .unwrap_or_default();
+            last_text = message.content.map(ContentIn::into_text).unwrap_or_default();
             input_tokens += text_tokens(last_text.len()) + TOKENS_A_MESSAGE;
             hash = mix(mix(hash, message.role.as_bytes()), last_text.as_bytes());
         }
-        let wished = headers
-            .get(OUTPUT_TOKENS_HINT)
-            .and_then(|value| value.to_str().ok());
-        let told = body
-            .stream_options
-            .and_then(|options| options.include_usage)
-            == Some(true);
+        let wished = headers.get(OUTPUT_TOKENS_HINT).and_then(|value| value.to_str().ok());
+        let told = body.stream_options.and_then(|options| options.include_usage) == Some(true);
         Ok(Self {
             model,
             input_tokens,
             max_output,
             output_wished: wished.and_then(|text| text.parse().ok()),
-            streaming: if body.stream == Some(true) {
-                Streaming::Pieces
-            } else {
-                Streaming::Whole
-            },
-            usage_in_stream: if told {
-                UsageInStream::Told
-            } else {
-                UsageInStream::Untold
-            },
+            streaming: if body.stream == Some(true) { Streaming::Pieces } else { Streaming::Whole },
+            usage_in_stream: if told { UsageInStream::Told } else { UsageInStream::Untold },
             hash,
             prose: Prose::about(&last_text, hash),
-            schema: body
-                .response_format
-                .and_then(|format| format.json_schema?.schema),
+            schema: body.response_format.and_then(|format| format.json_schema?.schema),
             last_text,
         })
     }

@@ -27,13 +27,7 @@ impl Bucket {
         let period_ns = i128::from(quota.period_s) * 1_000_000_000;
         let burst = amount * i128::from(quota.burst_s) / i128::from(quota.period_s);
         let cap = burst.max(1) * period_ns;
-        Self {
-            amount,
-            period_ns,
-            cap,
-            level: cap,
-            at_ns: now_ns,
-        }
+        Self { amount, period_ns, cap, level: cap, at_ns: now_ns }
     }
 
     /// Nanoseconds until `units` fit; zero when they do now, `None` when they never will.
@@ -68,11 +62,7 @@ impl Bucket {
         self.refill(now_ns);
         let units = u64::try_from((self.level / self.period_ns).max(0)).unwrap_or(u64::MAX);
         let missing = self.cap - self.level;
-        let full_ns = if self.amount == 0 {
-            0
-        } else {
-            (missing + self.amount - 1) / self.amount
-        };
+        let full_ns = if self.amount == 0 { 0 } else { (missing + self.amount - 1) / self.amount };
         (units, u64::try_from(full_ns).unwrap_or(u64::MAX))
     }
 
@@ -91,10 +81,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn sixty_a_minute(burst_s: u64) -> Bucket {
-        Bucket::full(
-            &Quota::per_minute(Dimension::Requests, 60).burst_s(burst_s),
-            0,
-        )
+        Bucket::full(&Quota::per_minute(Dimension::Requests, 60).burst_s(burst_s), 0)
     }
 
     #[test]
@@ -112,11 +99,7 @@ mod tests {
     fn an_hour_idle_gives_one_burst() {
         let mut bucket = sixty_a_minute(10);
         assert_eq!(bucket.wait_ns(10, 3_600 * SECOND), Some(0));
-        assert_eq!(
-            bucket.wait_ns(11, 3_600 * SECOND),
-            None,
-            "larger than it can ever hold"
-        );
+        assert_eq!(bucket.wait_ns(11, 3_600 * SECOND), None, "larger than it can ever hold");
     }
 
     #[test]
@@ -126,11 +109,7 @@ mod tests {
         bucket.correct(8, 3, 0);
         assert_eq!(bucket.shown(0).0, 7);
         bucket.correct(3, 13, 0);
-        assert_eq!(
-            bucket.wait_ns(1, 0),
-            Some(4 * SECOND),
-            "three below zero, and one"
-        );
+        assert_eq!(bucket.wait_ns(1, 0), Some(4 * SECOND), "three below zero, and one");
         bucket.correct(100, 0, 0);
         assert_eq!(bucket.shown(0), (10, 0), "never above the cap");
     }

@@ -132,12 +132,7 @@ impl LoopbackConfig {
     #[must_use]
     pub fn new(models: impl IntoIterator<Item = LoopbackModel>) -> Self {
         let models = models.into_iter().collect();
-        Self {
-            models,
-            seed: 0,
-            faults: Vec::new(),
-            connections_max: 16_384,
-        }
+        Self { models, seed: 0, faults: Vec::new(), connections_max: 16_384 }
     }
 
     /// With this seed: answers, latencies and random faults follow from it.
@@ -229,15 +224,9 @@ impl LoopbackModel {
 
     pub(super) fn check(&self) -> Result<(), LoopbackError> {
         let first = self.latency.first_token_ms;
-        for (bounds, what) in [
-            (first, "first_token_ms"),
-            (self.output_tokens, "output_tokens"),
-        ] {
+        for (bounds, what) in [(first, "first_token_ms"), (self.output_tokens, "output_tokens")] {
             if bounds.0 > bounds.1 {
-                return Err(LoopbackError::Bounds {
-                    model: self.wire_id.clone(),
-                    what,
-                });
+                return Err(LoopbackError::Bounds { model: self.wire_id.clone(), what });
             }
         }
         Ok(())
@@ -248,34 +237,19 @@ impl Quota {
     /// So much a second, all of it at once.
     #[must_use]
     pub const fn per_second(dimension: Dimension, amount: u64) -> Self {
-        Self {
-            dimension,
-            amount,
-            period_s: 1,
-            burst_s: 1,
-        }
+        Self { dimension, amount, period_s: 1, burst_s: 1 }
     }
 
     /// So much a minute, all of it at once.
     #[must_use]
     pub const fn per_minute(dimension: Dimension, amount: u64) -> Self {
-        Self {
-            dimension,
-            amount,
-            period_s: 60,
-            burst_s: 60,
-        }
+        Self { dimension, amount, period_s: 60, burst_s: 60 }
     }
 
     /// So much in 24 hours, all of it at once.
     #[must_use]
     pub const fn per_day(dimension: Dimension, amount: u64) -> Self {
-        Self {
-            dimension,
-            amount,
-            period_s: 86_400,
-            burst_s: 86_400,
-        }
+        Self { dimension, amount, period_s: 86_400, burst_s: 86_400 }
     }
 
     /// Of which only this many seconds' worth may go at once (rounded down, at least 1).
@@ -290,10 +264,6 @@ impl LoopbackPrice {
     /// A price in US dollars, in 1e-12 dollars a million tokens.
     #[must_use]
     pub fn usd(input_pico: i128, output_pico: i128) -> Self {
-        Self {
-            currency: "USD".into(),
-            input_pico,
-            output_pico,
-        }
+        Self { currency: "USD".into(), input_pico, output_pico }
     }
 }

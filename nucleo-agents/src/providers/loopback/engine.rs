@@ -89,18 +89,8 @@ impl Engine {
             }
         }
         let deck = FaultDeck::new(&config.faults, config.seed);
-        let state = Mutex::new(State {
-            quotas,
-            books: Books::default(),
-            deck,
-            epoch: 0,
-        });
-        Ok(Self(Arc::new(Inner {
-            config,
-            quotas_of,
-            clock,
-            state,
-        })))
+        let state = Mutex::new(State { quotas, books: Books::default(), deck, epoch: 0 });
+        Ok(Self(Arc::new(Inner { config, quotas_of, clock, state })))
     }
 
     /// The books as they are now.
@@ -117,10 +107,7 @@ impl Engine {
         state.books = Books::default();
         state.deck.reset();
         state.epoch += 1;
-        state
-            .quotas
-            .iter_mut()
-            .for_each(|quotas| quotas.refill(now_ns));
+        state.quotas.iter_mut().for_each(|quotas| quotas.refill(now_ns));
     }
 
     /// A transport that reaches this server without a socket, whatever the address.
@@ -152,18 +139,10 @@ impl Engine {
                 self.reset();
                 answer::json(StatusCode::OK, &json!({}))
             }
-            (_, "/v1/chat/completions" | "/v1/models" | "/ledger" | "/reset") => answer::error(
-                405,
-                "invalid_request_error",
-                None,
-                "wrong method for this path",
-            ),
-            _ => answer::error(
-                404,
-                "invalid_request_error",
-                Some("unknown_url"),
-                "no such path",
-            ),
+            (_, "/v1/chat/completions" | "/v1/models" | "/ledger" | "/reset") => {
+                answer::error(405, "invalid_request_error", None, "wrong method for this path")
+            }
+            _ => answer::error(404, "invalid_request_error", Some("unknown_url"), "no such path"),
         })
     }
 
@@ -177,9 +156,7 @@ impl Engine {
         let (number, fault) = {
             let mut state = self.state();
             state.books.arrived();
-            state
-                .deck
-                .draw(asked.as_ref().map_or("", |asked| &asked.last_text))
+            state.deck.draw(asked.as_ref().map_or("", |asked| &asked.last_text))
         };
         let mut answer = match self.instead(fault) {
             Some(instead) => self.booked(instead),
@@ -190,12 +167,8 @@ impl Engine {
                 }
             },
         }?;
-        let id = format!("req-{number:08}")
-            .try_into()
-            .expect("letters and digits");
-        answer
-            .headers_mut()
-            .insert(HeaderName::from_static("x-request-id"), id);
+        let id = format!("req-{number:08}").try_into().expect("letters and digits");
+        answer.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
         Ok(answer)
     }
 
@@ -240,14 +213,8 @@ impl Engine {
         &self,
         answer: Result<Response<BodyStream>, TransportError>,
     ) -> Result<Response<BodyStream>, TransportError> {
-        let refused = answer
-            .as_ref()
-            .is_ok_and(|a| a.status() == StatusCode::TOO_MANY_REQUESTS);
-        let ended = if refused {
-            Ended::Refused429
-        } else {
-            Ended::Failed
-        };
+        let refused = answer.as_ref().is_ok_and(|a| a.status() == StatusCode::TOO_MANY_REQUESTS);
+        let ended = if refused { Ended::Refused429 } else { Ended::Failed };
         self.state().books.ended(ended);
         answer
     }
@@ -258,17 +225,10 @@ impl Engine {
         fault: Option<Fault>,
     ) -> Result<Response<BodyStream>, TransportError> {
         let models = &self.0.config.models;
-        let Some(place) = models
-            .iter()
-            .position(|model| *model.wire_id == *asked.model)
-        else {
+        let Some(place) = models.iter().position(|model| *model.wire_id == *asked.model) else {
             let words = format!("the model `{}` does not exist here", asked.model);
-            let answer = answer::error(
-                404,
-                "invalid_request_error",
-                Some("model_not_found"),
-                &words,
-            );
+            let answer =
+                answer::error(404, "invalid_request_error", Some("model_not_found"), &words);
             return self.booked(Ok(answer));
         };
         let streaming = asked.streaming;
@@ -300,10 +260,7 @@ impl Engine {
         if matches!(fault, Some(Fault::Silent | Fault::Stall)) {
             output = 0;
         }
-        let taken = Amounts {
-            input: asked.input_tokens,
-            output: asked.max_output,
-        };
+        let taken = Amounts { input: asked.input_tokens, output: asked.max_output };
         let now_ns = self.now_ns();
         let mut limits = HeaderMap::new();
         let (epoch, outcome) = {
@@ -319,31 +276,11 @@ impl Engine {
         }
         let pace = Pace::draw(model.latency, &mut draws, now_ns);
         let engine = self.clone();
-        let serving = Serving {
-            engine,
-            model: place,
-            epoch,
-            taken,
-            pace,
-            output,
-            open: Open::Open,
-        };
-        let completion = Completion {
-            id: asked.hash,
-            model: model.wire_id.clone(),
-        };
+        let serving =
+            Serving { engine, model: place, epoch, taken, pace, output, open: Open::Open };
+        let completion = Completion { id: asked.hash, model: model.wire_id.clone() };
         let usage_in_stream = asked.usage_in_stream;
-        (
-            Ok(Answering {
-                serving,
-                completion,
-                text,
-                finish,
-                usage_in_stream,
-                fault,
-            }),
-            limits,
-        )
+        (Ok(Answering { serving, completion, text, finish, usage_in_stream, fault }), limits)
     }
 
     /// Ends a request that was taken.
@@ -360,9 +297,7 @@ impl Engine {
         state.quotas[self.0.quotas_of[model]].settle(taken, used, now_ns);
         if state.epoch == epoch {
             state.books.ended(ended);
-            state
-                .books
-                .bill(used, self.0.config.models[model].price.as_ref());
+            state.books.bill(used, self.0.config.models[model].price.as_ref());
         }
     }
 
@@ -397,35 +332,18 @@ fn plan(model: &LoopbackModel, draws: &mut Rng, asked: &Asked) -> (Text, u64, &'
     let mut prose = asked.prose.clone();
     let Some(wanted) = &asked.schema else {
         let wished = asked.output_wished.unwrap_or(drawn).max(1);
-        let finish = if wished > asked.max_output {
-            "length"
-        } else {
-            "stop"
-        };
+        let finish = if wished > asked.max_output { "length" } else { "stop" };
         return (Text::Prose(prose), wished.min(asked.max_output), finish);
     };
     let mut text = schema::satisfy(wanted, &mut prose).to_string();
-    let wished = asked
-        .output_wished
-        .unwrap_or(0)
-        .min(asked.max_output)
-        .saturating_mul(BYTES_A_TOKEN);
-    let padding = usize::try_from(wished)
-        .unwrap_or(usize::MAX)
-        .saturating_sub(text.len());
+    let wished =
+        asked.output_wished.unwrap_or(0).min(asked.max_output).saturating_mul(BYTES_A_TOKEN);
+    let padding = usize::try_from(wished).unwrap_or(usize::MAX).saturating_sub(text.len());
     // White space after a JSON value is part of no value: the length is met, the answer unchanged.
     text.extend(std::iter::repeat_n(' ', padding));
     let whole = text_tokens(text.len());
-    let finish = if whole > asked.max_output {
-        "length"
-    } else {
-        "stop"
-    };
-    (
-        Text::Ready { text, sent: 0 },
-        whole.min(asked.max_output),
-        finish,
-    )
+    let finish = if whole > asked.max_output { "length" } else { "stop" };
+    (Text::Ready { text, sent: 0 }, whole.min(asked.max_output), finish)
 }
 
 /// A loopback server behind a transport without sockets.

@@ -90,11 +90,7 @@ pub(super) struct FaultDeck {
 
 impl FaultDeck {
     pub(super) fn new(rules: &[FaultRule], seed: u64) -> Self {
-        Self {
-            rules: rules.iter().map(|rule| (rule.clone(), 0)).collect(),
-            seed,
-            arrivals: 0,
-        }
+        Self { rules: rules.iter().map(|rule| (rule.clone(), 0)).collect(), seed, arrivals: 0 }
     }
 
     pub(super) fn reset(&mut self) {
@@ -136,35 +132,19 @@ mod tests {
     fn scripts_and_rates() {
         let rules = [
             FaultRule::new(When::First(2), Fault::ServerError),
-            FaultRule::new(
-                When::FirstMarked {
-                    marker: "[a]".into(),
-                    times: 1,
-                },
-                Fault::Reset,
-            ),
+            FaultRule::new(When::FirstMarked { marker: "[a]".into(), times: 1 }, Fault::Reset),
             FaultRule::new(When::Marker("[b]".into()), Fault::Stall),
         ];
         let mut deck = FaultDeck::new(&rules, 1);
         let texts = ["x", "[a]", "[a] now", "[a] again", "[b]", "x", "[b]"];
         let drawn: Vec<_> = texts.iter().map(|text| deck.draw(text).1).collect();
         let (error, reset, stall) = (Fault::ServerError, Fault::Reset, Fault::Stall);
-        let script = [
-            Some(error),
-            Some(error),
-            Some(reset),
-            None,
-            Some(stall),
-            None,
-            Some(stall),
-        ];
+        let script = [Some(error), Some(error), Some(reset), None, Some(stall), None, Some(stall)];
         assert_eq!(drawn, script);
         deck.reset();
         assert_eq!(deck.draw("x"), (1, Some(error)));
-        let mut deck = FaultDeck::new(
-            &[FaultRule::new(When::PerMillion(100_000), Fault::Reset)],
-            5,
-        );
+        let mut deck =
+            FaultDeck::new(&[FaultRule::new(When::PerMillion(100_000), Fault::Reset)], 5);
         let hit = (0..10_000).filter(|_| deck.draw("").1.is_some()).count();
         assert!((800..1_200).contains(&hit), "{hit}");
     }

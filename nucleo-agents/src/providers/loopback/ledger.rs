@@ -95,11 +95,7 @@ impl Books {
             failed: self.failed,
             input_tokens: self.tokens[0],
             output_tokens: self.tokens[1],
-            billed: self
-                .atto
-                .iter()
-                .map(|(code, atto)| (code.clone(), decimal(*atto)))
-                .collect(),
+            billed: self.atto.iter().map(|(code, atto)| (code.clone(), decimal(*atto))).collect(),
         }
     }
 }
@@ -123,21 +119,9 @@ mod tests {
         let price = LoopbackPrice::usd(150_000_000_000, 600_000_000_000);
         let mut books = Books::default();
         for _ in 0..3 {
-            books.bill(
-                Amounts {
-                    input: 1,
-                    output: 1,
-                },
-                Some(&price),
-            );
+            books.bill(Amounts { input: 1, output: 1 }, Some(&price));
         }
-        books.bill(
-            Amounts {
-                input: 1_000_000,
-                output: 0,
-            },
-            None,
-        );
+        books.bill(Amounts { input: 1_000_000, output: 0 }, None);
         assert_eq!(books.shown().billed["USD"], "0.00000225");
         assert_eq!(books.shown().input_tokens, 1_000_003);
     }

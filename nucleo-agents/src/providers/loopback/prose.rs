@@ -21,10 +21,7 @@ impl Prose {
     /// Sentences of the words of `question`.
     pub(super) fn about(question: &str, seed: u64) -> Self {
         let mut words: Vec<Box<str>> = Vec::new();
-        for word in question
-            .split(|c: char| !c.is_ascii_alphanumeric())
-            .take(LOOKED_AT_MAX)
-        {
+        for word in question.split(|c: char| !c.is_ascii_alphanumeric()).take(LOOKED_AT_MAX) {
             let word = word.to_ascii_lowercase();
             let usable = (2..=16).contains(&word.len());
             if usable && words.len() < KEPT_MAX && !words.iter().any(|kept| **kept == *word) {
@@ -34,12 +31,7 @@ impl Prose {
         if words.is_empty() {
             words.extend(["this", "is", "an", "answer"].map(Into::into));
         }
-        Self {
-            words,
-            rng: Rng::with_seed(seed),
-            ready: String::new(),
-            left_in_sentence: 0,
-        }
+        Self { words, rng: Rng::with_seed(seed), ready: String::new(), left_in_sentence: 0 }
     }
 
     /// The next `bytes` of it.
@@ -76,11 +68,7 @@ impl Prose {
             self.ready.push_str(word);
         }
         self.left_in_sentence -= 1;
-        self.ready.push_str(if self.left_in_sentence == 0 {
-            ". "
-        } else {
-            " "
-        });
+        self.ready.push_str(if self.left_in_sentence == 0 { ". " } else { " " });
     }
 }
 

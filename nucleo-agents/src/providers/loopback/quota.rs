@@ -67,10 +67,7 @@ impl Quotas {
 
     /// Takes `asked` from every bucket, or nothing from any and says which one waits longest.
     pub(super) fn take(&mut self, asked: Amounts, now_ns: u64) -> Result<(), Refused> {
-        if let Some(limit) = self
-            .concurrent_max
-            .filter(|limit| self.concurrent >= *limit)
-        {
+        if let Some(limit) = self.concurrent_max.filter(|limit| self.concurrent >= *limit) {
             return Err(Refused::Concurrent { limit });
         }
         let mut worst: Option<(u64, Refused)> = None;
@@ -80,15 +77,7 @@ impl Quotas {
             let order = wait_ns.unwrap_or(u64::MAX);
             if order > worst.map_or(0, |(order, _)| order) {
                 let (dimension, limit) = (quota.dimension, quota.amount);
-                worst = Some((
-                    order,
-                    Refused::Quota {
-                        dimension,
-                        limit,
-                        asked: units,
-                        wait_ns,
-                    },
-                ));
+                worst = Some((order, Refused::Quota { dimension, limit, asked: units, wait_ns }));
             }
         }
         if let Some((_, refused)) = worst {
@@ -103,37 +92,23 @@ impl Quotas {
 
     /// Ends a request that took `taken` and used `used`.
     pub(super) fn settle(&mut self, taken: Amounts, used: Amounts, now_ns: u64) {
-        self.concurrent = self
-            .concurrent
-            .checked_sub(1)
-            .expect("a request ends once, after it was taken");
+        self.concurrent =
+            self.concurrent.checked_sub(1).expect("a request ends once, after it was taken");
         for (quota, bucket) in &mut self.buckets {
             let (taken, used) = (taken.of(quota.dimension), used.of(quota.dimension));
             // What was kept is still charged when more was used than taken.
-            let used = if self.settle == Settle::Keep {
-                used.max(taken)
-            } else {
-                used
-            };
+            let used = if self.settle == Settle::Keep { used.max(taken) } else { used };
             bucket.correct(taken, used, now_ns);
         }
     }
 
     /// What the headers say. Only a minute's quotas: the names of the headers mean a minute.
     pub(super) fn shown(&mut self, now_ns: u64) -> Vec<Shown> {
-        let minutes = self
-            .buckets
-            .iter_mut()
-            .filter(|(quota, _)| quota.period_s == 60);
+        let minutes = self.buckets.iter_mut().filter(|(quota, _)| quota.period_s == 60);
         minutes
             .map(|(quota, bucket)| {
                 let (remaining, full_in_ns) = bucket.shown(now_ns);
-                Shown {
-                    dimension: quota.dimension,
-                    limit: quota.amount,
-                    remaining,
-                    full_in_ns,
-                }
+                Shown { dimension: quota.dimension, limit: quota.amount, remaining, full_in_ns }
             })
             .collect()
     }

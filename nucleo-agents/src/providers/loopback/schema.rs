@@ -17,11 +17,7 @@ use super::prose::Prose;
 
 /// A value for `schema`, of `prose`'s words.
 pub(super) fn satisfy(schema: &Value, prose: &mut Prose) -> Value {
-    Generator {
-        root: schema,
-        prose,
-    }
-    .value(schema, 0)
+    Generator { root: schema, prose }.value(schema, 0)
 }
 
 struct Generator<'a> {
@@ -44,29 +40,20 @@ impl Generator<'_> {
         }
         if let Some(target) = map.get("$ref").and_then(Value::as_str) {
             let root = self.root;
-            let found = target
-                .strip_prefix('#')
-                .and_then(|pointer| root.pointer(pointer));
+            let found = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
             return found.map_or(Value::Null, |found| self.value(found, depth + 1));
         }
         if let Some(value) = map.get("const") {
             return value.clone();
         }
-        if let Some(values) = map
-            .get("enum")
-            .and_then(Value::as_array)
-            .filter(|v| !v.is_empty())
-        {
+        if let Some(values) = map.get("enum").and_then(Value::as_array).filter(|v| !v.is_empty()) {
             return values[self.prose.rng().usize(0..values.len())].clone();
         }
         if let Some(parts) = map.get("allOf").and_then(Value::as_array) {
             return self.value(&self.merged(map, parts), depth + 1);
         }
         for key in ["anyOf", "oneOf"] {
-            if let Some(choices) = map
-                .get(key)
-                .and_then(Value::as_array)
-                .filter(|c| !c.is_empty())
+            if let Some(choices) = map.get(key).and_then(Value::as_array).filter(|c| !c.is_empty())
             {
                 let chosen = self.choose(choices, depth);
                 return self.value(&choices[chosen], depth + 1);
@@ -98,11 +85,7 @@ impl Generator<'_> {
             Some(Value::Array(kinds)) => {
                 let mut kinds = kinds.iter().filter_map(Value::as_str);
                 let null = depth >= SPARSE_DEPTH && kinds.clone().any(|kind| kind == "null");
-                if null {
-                    "null"
-                } else {
-                    kinds.find(|kind| *kind != "null").unwrap_or("null")
-                }
+                if null { "null" } else { kinds.find(|kind| *kind != "null").unwrap_or("null") }
             }
             _ if map.contains_key("properties") => "object",
             _ if map.contains_key("items") || map.contains_key("prefixItems") => "array",
@@ -115,15 +98,9 @@ impl Generator<'_> {
         let required: Vec<&str> = map
             .get("required")
             .and_then(Value::as_array)
-            .map_or_else(Vec::new, |names| {
-                names.iter().filter_map(Value::as_str).collect()
-            });
+            .map_or_else(Vec::new, |names| names.iter().filter_map(Value::as_str).collect());
         let mut object = Map::new();
-        for (name, schema) in map
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
+        for (name, schema) in map.get("properties").and_then(Value::as_object).into_iter().flatten()
         {
             let must = required.contains(&name.as_str());
             if must || (depth < SPARSE_DEPTH && self.prose.rng().bool()) {
@@ -132,10 +109,7 @@ impl Generator<'_> {
         }
         for name in required {
             if !object.contains_key(name) {
-                let schema = map
-                    .get("additionalProperties")
-                    .cloned()
-                    .unwrap_or(Value::Bool(true));
+                let schema = map.get("additionalProperties").cloned().unwrap_or(Value::Bool(true));
                 object.insert(name.to_owned(), self.value(&schema, depth + 1));
             }
         }
@@ -144,22 +118,11 @@ impl Generator<'_> {
 
     fn array(&mut self, map: &Map<String, Value>, depth: u32) -> Value {
         let count = |key| map.get(key).and_then(Value::as_u64);
-        let prefix = map
-            .get("prefixItems")
-            .and_then(Value::as_array)
-            .map_or(&[][..], |p| p);
+        let prefix = map.get("prefixItems").and_then(Value::as_array).map_or(&[][..], |p| p);
         let least = count("minItems").unwrap_or(0);
         let most = count("maxItems").unwrap_or(u64::MAX);
-        let wished = if depth >= SPARSE_DEPTH {
-            least
-        } else {
-            self.prose.rng().u64(1..=3)
-        };
-        let length = wished
-            .max(least)
-            .max(prefix.len() as u64)
-            .min(most)
-            .min(ITEMS_MAX);
+        let wished = if depth >= SPARSE_DEPTH { least } else { self.prose.rng().u64(1..=3) };
+        let length = wished.max(least).max(prefix.len() as u64).min(most).min(ITEMS_MAX);
         let unique = map.get("uniqueItems") == Some(&Value::Bool(true));
         let any = Value::Bool(true);
         let mut items: Vec<Value> = Vec::new();
@@ -167,10 +130,7 @@ impl Generator<'_> {
         let mut draws = length.saturating_mul(16);
         while (items.len() as u64) < length && draws > 0 {
             draws -= 1;
-            let schema = prefix
-                .get(items.len())
-                .or_else(|| map.get("items"))
-                .unwrap_or(&any);
+            let schema = prefix.get(items.len()).or_else(|| map.get("items")).unwrap_or(&any);
             let item = self.value(schema, depth + 1);
             if !unique || !items.contains(&item) {
                 items.push(item);
@@ -181,11 +141,7 @@ impl Generator<'_> {
 
     fn integer(&mut self, map: &Map<String, Value>) -> Value {
         let (low, high) = whole_bounds(map);
-        let step = map
-            .get("multipleOf")
-            .and_then(Value::as_u64)
-            .unwrap_or(1)
-            .max(1);
+        let step = map.get("multipleOf").and_then(Value::as_u64).unwrap_or(1).max(1);
         let step = i128::from(step);
         let (low, high) = (div_ceil(low, step), high.div_euclid(step));
         let width = u64::try_from((high - low).max(0)).unwrap_or(u64::MAX);
@@ -210,11 +166,7 @@ impl Generator<'_> {
     }
 
     fn text(&mut self, map: &Map<String, Value>) -> Value {
-        if let Some(text) = map
-            .get("format")
-            .and_then(Value::as_str)
-            .and_then(of_format)
-        {
+        if let Some(text) = map.get("format").and_then(Value::as_str).and_then(of_format) {
             return text.into();
         }
         let count = |key| map.get(key).and_then(Value::as_u64);
@@ -266,12 +218,8 @@ const TEXT_MAX: u64 = 100_000;
 
 /// The whole numbers that the bounds allow, a hundred of them where one side is open.
 fn whole_bounds(map: &Map<String, Value>) -> (i128, i128) {
-    let low = strictest(map, "minimum", "exclusiveMinimum", f64::ceil, 1)
-        .into_iter()
-        .max();
-    let high = strictest(map, "maximum", "exclusiveMaximum", f64::floor, -1)
-        .into_iter()
-        .min();
+    let low = strictest(map, "minimum", "exclusiveMinimum", f64::ceil, 1).into_iter().max();
+    let high = strictest(map, "maximum", "exclusiveMaximum", f64::floor, -1).into_iter().min();
     match (low, high) {
         (Some(low), Some(high)) => (low, high),
         (Some(low), None) => (low, low + 100),
@@ -301,18 +249,11 @@ fn strictest(
 
 /// A bound as a whole number, and whether it was one already.
 fn whole(bound: &Value, round: fn(f64) -> f64) -> Option<(i128, bool)> {
-    if let Some(exact) = bound
-        .as_i64()
-        .map(i128::from)
-        .or_else(|| bound.as_u64().map(i128::from))
-    {
+    if let Some(exact) = bound.as_i64().map(i128::from).or_else(|| bound.as_u64().map(i128::from)) {
         return Some((exact, true));
     }
     let bound = bound.as_f64()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "a bound past 1e18 may as well be 1e18"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "a bound past 1e18 may as well be 1e18")]
     let rounded = round(bound).clamp(-1e18, 1e18) as i128;
     Some((rounded, bound.fract() == 0.0))
 }

@@ -71,22 +71,14 @@ impl Loopback {
     ///
     /// # Cancel safety
     /// Dropping the future starts nothing.
-    #[expect(
-        clippy::unused_async,
-        reason = "a server that binds elsewhere may have to wait"
-    )]
+    #[expect(clippy::unused_async, reason = "a server that binds elsewhere may have to wait")]
     pub async fn serve(engine: Engine, address: SocketAddr) -> Result<Self, LoopbackError> {
         let listen = |source| LoopbackError::Listen { address, source };
         let listener = listener(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let stop = CancellationToken::new();
         let accepting = tokio::spawn(accept(listener, engine.clone(), stop.clone()));
-        Ok(Self {
-            engine,
-            address,
-            accepting,
-            stop: stop.drop_guard(),
-        })
+        Ok(Self { engine, address, accepting, stop: stop.drop_guard() })
     }
 
     /// The base url that a client is given, `/v1` included.
@@ -131,11 +123,7 @@ impl Loopback {
 
 /// A listener with room for a fan-out that connects all at once.
 fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()?
-    } else {
-        TcpSocket::new_v6()?
-    };
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(16_384)
@@ -146,11 +134,8 @@ async fn accept(listener: TcpListener, engine: Engine, stop: CancellationToken) 
     let connections = tokio_util::task::TaskTracker::new();
     let accepting = async {
         loop {
-            let place = places
-                .clone()
-                .acquire_owned()
-                .await
-                .expect("the semaphore is never closed");
+            let place =
+                places.clone().acquire_owned().await.expect("the semaphore is never closed");
             match listener.accept().await {
                 Ok((socket, _)) => {
                     let (engine, stop) = (engine.clone(), stop.clone());
@@ -163,10 +148,7 @@ async fn accept(listener: TcpListener, engine: Engine, stop: CancellationToken) 
                     // Out of file descriptors: nothing tells when one is free again, and the
                     // listener stays ready, so a short pause keeps this from spinning.
                     tracing::warn!(%error, "the loopback server can't accept a connection");
-                    engine
-                        .clock()
-                        .reach(engine.now_ns() + ACCEPT_PAUSE_NS)
-                        .await;
+                    engine.clock().reach(engine.now_ns() + ACCEPT_PAUSE_NS).await;
                 }
             }
         }
@@ -199,17 +181,10 @@ async fn respond(
 ) -> Result<Response<Served>, TransportError> {
     let (head, body) = request.into_parts();
     let answer = match Limited::new(body, REQUEST_BYTES_MAX).collect().await {
-        Ok(body) => {
-            engine
-                .handle(Request::from_parts(head, body.to_bytes()))
-                .await?
+        Ok(body) => engine.handle(Request::from_parts(head, body.to_bytes())).await?,
+        Err(error) if error.is::<LengthLimitError>() => {
+            answer::error(413, "invalid_request_error", None, "the request is too large")
         }
-        Err(error) if error.is::<LengthLimitError>() => answer::error(
-            413,
-            "invalid_request_error",
-            None,
-            "the request is too large",
-        ),
         Err(error) => return Err(TransportError::broken(BrokenAt::BeforeHead, error)),
     };
     let frame: fn(Bytes) -> Frame<Bytes> = Frame::data;

@@ -87,19 +87,14 @@ impl Pace {
     /// When `tokens` of them are there.
     const fn at_ns(self, tokens: u64) -> u64 {
         let work = self.token_ns.saturating_mul(tokens);
-        self.began_ns
-            .saturating_add(self.first_ns)
-            .saturating_add(work)
+        self.began_ns.saturating_add(self.first_ns).saturating_add(work)
     }
 
     /// How many of `output` are there by `now_ns`.
     fn produced(self, output: u64, now_ns: u64) -> u64 {
         match now_ns.checked_sub(self.began_ns.saturating_add(self.first_ns)) {
             None => 0,
-            Some(worked) => worked
-                .checked_div(self.token_ns)
-                .unwrap_or(output)
-                .min(output),
+            Some(worked) => worked.checked_div(self.token_ns).unwrap_or(output).min(output),
         }
     }
 }
@@ -125,15 +120,11 @@ impl Serving {
     fn end(&mut self, ended: Ended, used: Amounts) {
         assert_eq!(self.open, Open::Open, "a request ends once");
         self.open = Open::Ended;
-        self.engine
-            .end(self.model, self.epoch, self.taken, ended, used);
+        self.engine.end(self.model, self.epoch, self.taken, ended, used);
     }
 
     const fn used(&self, output: u64) -> Amounts {
-        Amounts {
-            input: self.taken.input,
-            output,
-        }
+        Amounts { input: self.taken.input, output }
     }
 }
 
@@ -159,11 +150,7 @@ impl Answering {
             _ => {}
         }
         let clock = self.serving.engine.clock();
-        let until = if self.fault == Some(Fault::Truncate) {
-            output / 2
-        } else {
-            output
-        };
+        let until = if self.fault == Some(Fault::Truncate) { output / 2 } else { output };
         clock.reach(self.serving.pace.at_ns(until)).await;
         let text = self.text.next(output);
         let used = self.used_as_told();
@@ -188,11 +175,7 @@ impl Answering {
         if self.fault == Some(Fault::Silent) {
             std::future::pending::<()>().await;
         }
-        let flow = Flow {
-            answering: self,
-            produced: 0,
-            step: Step::Opening,
-        };
+        let flow = Flow { answering: self, produced: 0, step: Step::Opening };
         let events = stream::unfold(Some(flow), |flow| async {
             let mut flow = flow?;
             match flow.next().await {
@@ -214,10 +197,7 @@ impl Answering {
     fn used_as_told(&self) -> Amounts {
         let used = self.serving.used(self.serving.output);
         if self.fault == Some(Fault::DoubledUsage) {
-            return Amounts {
-                input: used.input * 2,
-                output: used.output * 2,
-            };
+            return Amounts { input: used.input * 2, output: used.output * 2 };
         }
         used
     }
@@ -269,11 +249,7 @@ impl Flow {
         }
         let tokens = TOKENS_AN_EVENT.min(output - self.produced);
         let serving = &self.answering.serving;
-        serving
-            .engine
-            .clock()
-            .reach(serving.pace.at_ns(self.produced + tokens))
-            .await;
+        serving.engine.clock().reach(serving.pace.at_ns(self.produced + tokens)).await;
         self.produced += tokens;
         if self.produced == output {
             self.step = Step::Finish;
@@ -293,10 +269,7 @@ impl Flow {
         let answering = &mut self.answering;
         let used = answering.used_as_told();
         answering.serving.end(Ended::Answered, used);
-        let mut last = answering
-            .completion
-            .event(&json!({}), Some(answering.finish))
-            .to_vec();
+        let mut last = answering.completion.event(&json!({}), Some(answering.finish)).to_vec();
         let told = answering.usage_in_stream == UsageInStream::Told;
         if told && answering.fault != Some(Fault::MissingUsage) {
             last.extend_from_slice(&answering.completion.usage_event(used));

@@ -19,24 +19,14 @@ use crate::wire::{
 const KEY: &str = "sk-live-hush-hush";
 
 async fn serve(config: LoopbackConfig) -> (Loopback, OpenAi) {
-    let server = Loopback::start(config, "127.0.0.1:0".parse().unwrap())
-        .await
-        .unwrap();
-    let client = client(
-        &server.base_url(),
-        Arc::new(Pooled::new(PooledConfig::default()).unwrap()),
-    );
+    let server = Loopback::start(config, "127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let client =
+        client(&server.base_url(), Arc::new(Pooled::new(PooledConfig::default()).unwrap()));
     (server, client)
 }
 
 fn client(base_url: &str, transport: Arc<dyn Transport>) -> OpenAi {
-    OpenAi::new(
-        OpenAiConfig::new(base_url)
-            .unwrap()
-            .api_key(KEY.into())
-            .unwrap(),
-        transport,
-    )
+    OpenAi::new(OpenAiConfig::new(base_url).unwrap().api_key(KEY.into()).unwrap(), transport)
 }
 
 fn priced() -> LoopbackModel {
@@ -76,18 +66,9 @@ async fn answers_follow_from_seed_and_question_alone() {
     let config = LoopbackConfig::new([priced()]).seed(3);
     let (one, client_one) = serve(config.clone()).await;
     let (_two, client_two) = serve(config).await;
-    let (a, b) = (
-        ask("Why is the sky blue?", 500),
-        ask("Why is grass green?", 500),
-    );
-    let first = (
-        call(&client_one, &a).await.unwrap(),
-        call(&client_one, &b).await.unwrap(),
-    );
-    let turned = (
-        call(&client_two, &b).await.unwrap(),
-        call(&client_two, &a).await.unwrap(),
-    );
+    let (a, b) = (ask("Why is the sky blue?", 500), ask("Why is grass green?", 500));
+    let first = (call(&client_one, &a).await.unwrap(), call(&client_one, &b).await.unwrap());
+    let turned = (call(&client_two, &b).await.unwrap(), call(&client_two, &a).await.unwrap());
     assert_eq!(first.0.text, turned.1.text);
     assert_eq!(first.1.text, turned.0.text);
     assert_ne!(first.0.text, first.1.text);
@@ -107,11 +88,7 @@ async fn streamed_and_whole_are_one_text() {
     let mut pieces = Pieces::default();
     let streamed = whole.clone().streaming(Streaming::Pieces);
     let reply = client.call(&streamed, &mut pieces).await.unwrap();
-    assert_eq!(
-        reply.stop,
-        Stop::OutputLimit,
-        "wished for more than the limit"
-    );
+    assert_eq!(reply.stop, Stop::OutputLimit, "wished for more than the limit");
     assert_eq!(reply.usage.unwrap().output, 40);
     assert!(pieces.0.len() > 1);
     assert_eq!(pieces.0.concat(), reply.text);
@@ -126,108 +103,34 @@ async fn the_ledger_is_the_sum_of_what_was_told() {
         let prompt = prompt_of_tokens(100 + row, row);
         let request = ask(&prompt, 64).hints(Hints::output_tokens(row));
         let usage = call(&client, &request).await.unwrap().usage.unwrap();
-        assert_eq!(
-            (usage.input, usage.output),
-            (100 + row, row),
-            "a replay names both"
-        );
+        assert_eq!((usage.input, usage.output), (100 + row, row), "a replay names both");
         sum = sum.plus(&usage);
     }
     assert!(
-        call(
-            &client,
-            &ChatRequest::new("large-9", vec![Message::user("?")], 1)
-        )
-        .await
-        .is_err()
+        call(&client, &ChatRequest::new("large-9", vec![Message::user("?")], 1)).await.is_err()
     );
     let ledger = server.ledger();
-    assert_eq!(
-        (ledger.requests, ledger.answered, ledger.failed),
-        (21, 20, 1)
-    );
-    assert_eq!(
-        (ledger.input_tokens, ledger.output_tokens),
-        (sum.input, sum.output)
-    );
+    assert_eq!((ledger.requests, ledger.answered, ledger.failed), (21, 20, 1));
+    assert_eq!((ledger.input_tokens, ledger.output_tokens), (sum.input, sum.output));
     let pico = i128::from(sum.input) * 150_000 + i128::from(sum.output) * 600_000;
-    assert_eq!(
-        nucleo_core::parse_pico(&ledger.billed["USD"]).unwrap(),
-        pico
-    );
+    assert_eq!(nucleo_core::parse_pico(&ledger.billed["USD"]).unwrap(), pico);
     server.reset();
     assert_eq!(server.ledger(), Ledger::default());
 }
 
-const LATER: Fault = Fault::RateLimit {
-    retry_after_ms: Some(1_500),
-};
+const LATER: Fault = Fault::RateLimit { retry_after_ms: Some(1_500) };
 
 /// Fault, name, class, end, and whether work was done and billed.
 const FAULTS: [(Fault, &str, FailureClass, EndsAt, u64); 9] = [
-    (
-        LATER,
-        "rate_limited",
-        FailureClass::RateLimit,
-        EndsAt::RateLimited,
-        0,
-    ),
-    (
-        Fault::OutOfCredit,
-        "out_of_credit",
-        FailureClass::OutOfCredit,
-        EndsAt::ErrorAnswer,
-        0,
-    ),
-    (
-        Fault::Overloaded,
-        "overloaded",
-        FailureClass::Overload,
-        EndsAt::ErrorAnswer,
-        0,
-    ),
-    (
-        Fault::Unavailable,
-        "overloaded",
-        FailureClass::Overload,
-        EndsAt::ErrorAnswer,
-        0,
-    ),
-    (
-        Fault::ServerError,
-        "server_error",
-        FailureClass::Transient,
-        EndsAt::ErrorAnswer,
-        0,
-    ),
-    (
-        Fault::Reset,
-        "broken",
-        FailureClass::Transient,
-        EndsAt::Incomplete,
-        0,
-    ),
-    (
-        Fault::WebPage,
-        "html",
-        FailureClass::Transient,
-        EndsAt::ErrorAnswer,
-        0,
-    ),
-    (
-        Fault::Truncate,
-        "broken",
-        FailureClass::Transient,
-        EndsAt::Incomplete,
-        1,
-    ),
-    (
-        Fault::MalformedJson,
-        "unreadable",
-        FailureClass::Transient,
-        EndsAt::FullAnswer,
-        1,
-    ),
+    (LATER, "rate_limited", FailureClass::RateLimit, EndsAt::RateLimited, 0),
+    (Fault::OutOfCredit, "out_of_credit", FailureClass::OutOfCredit, EndsAt::ErrorAnswer, 0),
+    (Fault::Overloaded, "overloaded", FailureClass::Overload, EndsAt::ErrorAnswer, 0),
+    (Fault::Unavailable, "overloaded", FailureClass::Overload, EndsAt::ErrorAnswer, 0),
+    (Fault::ServerError, "server_error", FailureClass::Transient, EndsAt::ErrorAnswer, 0),
+    (Fault::Reset, "broken", FailureClass::Transient, EndsAt::Incomplete, 0),
+    (Fault::WebPage, "html", FailureClass::Transient, EndsAt::ErrorAnswer, 0),
+    (Fault::Truncate, "broken", FailureClass::Transient, EndsAt::Incomplete, 1),
+    (Fault::MalformedJson, "unreadable", FailureClass::Transient, EndsAt::FullAnswer, 1),
 ];
 
 #[tokio::test]
@@ -240,26 +143,15 @@ async fn every_fault_is_told_apart() {
             let request = request.hints(Hints::output_tokens(100));
             let failure = call(&client, &request).await.unwrap_err();
             let judged = (failure.name(), failure.class(), failure.ends_at());
-            assert_eq!(
-                judged,
-                (name, class, ends_at),
-                "{fault:?} {streaming:?}: {failure:?}"
-            );
+            assert_eq!(judged, (name, class, ends_at), "{fault:?} {streaming:?}: {failure:?}");
             assert!(!format!("{failure} {failure:?} {client:?}").contains("hush"));
             // The longer of 1500 ms and its whole seconds, 2: each is a floor.
             let asked = (fault == LATER).then_some(Span::from_secs(2));
             assert_eq!(failure.retry_after(), asked);
             let ended = |ledger: &Ledger| ledger.answered + ledger.failed + ledger.http_429 == 1;
             let ledger = until(server.engine(), ended).await;
-            assert_eq!(
-                ledger.input_tokens > 0,
-                worked > 0,
-                "{fault:?} {streaming:?}"
-            );
-            assert!(
-                call(&client, &request).await.is_ok(),
-                "the fault was the first one's only"
-            );
+            assert_eq!(ledger.input_tokens > 0, worked > 0, "{fault:?} {streaming:?}");
+            assert!(call(&client, &request).await.is_ok(), "the fault was the first one's only");
         }
     }
 }
@@ -272,22 +164,10 @@ async fn usage_may_be_missing_or_wrong() {
             .fault(marked("[missing]", Fault::MissingUsage))
             .fault(marked("[doubled]", Fault::DoubledUsage));
         let (server, client) = serve(config).await;
-        let ask = |text| {
-            ask(text, 10)
-                .streaming(streaming)
-                .hints(Hints::output_tokens(10))
-        };
+        let ask = |text| ask(text, 10).streaming(streaming).hints(Hints::output_tokens(10));
         assert_eq!(call(&client, &ask("[missing]")).await.unwrap().usage, None);
         assert_eq!(server.ledger().output_tokens, 10, "billed although untold");
-        assert_eq!(
-            call(&client, &ask("[doubled]"))
-                .await
-                .unwrap()
-                .usage
-                .unwrap()
-                .output,
-            20
-        );
+        assert_eq!(call(&client, &ask("[doubled]")).await.unwrap().usage.unwrap().output, 20);
         assert_eq!(server.ledger().output_tokens, 30);
     }
 }
@@ -300,9 +180,7 @@ async fn a_client_that_goes_away_ends_its_work() {
         (Streaming::Pieces, Fault::Silent),
         (Streaming::Pieces, Fault::Stall),
     ] {
-        let model = priced()
-            .quota(Quota::per_day(Dimension::Tokens, 104))
-            .concurrent_max(1);
+        let model = priced().quota(Quota::per_day(Dimension::Tokens, 104)).concurrent_max(1);
         let rule = FaultRule::new(When::First(1), fault);
         let (server, client) = serve(LoopbackConfig::new([model]).fault(rule)).await;
         let request = ask("eight bytes, and more of them", 80).streaming(streaming);
@@ -333,36 +211,25 @@ async fn fifty_at_once_never_pass_burst_and_rate() {
     let quota = Quota::per_minute(Dimension::Requests, 600).burst_s(2);
     let (server, client) = serve(LoopbackConfig::new([priced().quota(quota)])).await;
     let began = tokio::time::Instant::now();
-    let requests: Vec<_> = (0..50)
-        .map(|row| ask(&format!("question {row}"), 16))
-        .collect();
+    let requests: Vec<_> = (0..50).map(|row| ask(&format!("question {row}"), 16)).collect();
     let replies = join_all(requests.iter().map(|request| call(&client, request))).await;
     let answered = replies.iter().filter(|reply| reply.is_ok()).count() as u128;
     let most = 20 + began.elapsed().as_nanos() * 10 / 1_000_000_000;
-    assert!(
-        (20..=most).contains(&answered),
-        "{answered} of at most {most}"
-    );
+    assert!((20..=most).contains(&answered), "{answered} of at most {most}");
     for reply in replies {
         let Err(failure) = reply else { continue };
         assert_eq!(failure.class(), FailureClass::RateLimit);
         assert!(failure.retry_after().is_some_and(|wait| wait > Span::ZERO));
     }
     let ledger = server.ledger();
-    assert_eq!(
-        (ledger.requests, ledger.answered + ledger.http_429),
-        (50, 50)
-    );
+    assert_eq!((ledger.requests, ledger.answered + ledger.http_429), (50, 50));
 }
 
 #[tokio::test(start_paused = true)]
 async fn quotas_and_latency_in_virtual_time() {
     let model = priced()
         .quota(Quota::per_minute(Dimension::Tokens, 6_000))
-        .latency(Latency {
-            first_token_ms: (100, 100),
-            per_token_us: 10_000,
-        });
+        .latency(Latency { first_token_ms: (100, 100), per_token_us: 10_000 });
     let engine = Engine::new(LoopbackConfig::new([model])).unwrap();
     let client = client("http://loopback", engine.transport());
     let request = ask(&prompt_of_tokens(1_000, 1), 4_000).hints(Hints::output_tokens(500));
@@ -380,22 +247,13 @@ async fn quotas_and_latency_in_virtual_time() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_cut_call_had_produced_is_billed() {
-    let latency = Latency {
-        first_token_ms: (100, 100),
-        per_token_us: 10_000,
-    };
+    let latency = Latency { first_token_ms: (100, 100), per_token_us: 10_000 };
     for streaming in [Streaming::Whole, Streaming::Pieces] {
         let engine = Engine::new(LoopbackConfig::new([priced().latency(latency)])).unwrap();
         let client = client("http://loopback", engine.transport());
-        let request = ask("a question", 500)
-            .hints(Hints::output_tokens(400))
-            .streaming(streaming);
+        let request = ask("a question", 500).hints(Hints::output_tokens(400)).streaming(streaming);
         let limit = std::time::Duration::from_millis(1_100);
-        assert!(
-            tokio::time::timeout(limit, call(&client, &request))
-                .await
-                .is_err()
-        );
+        assert!(tokio::time::timeout(limit, call(&client, &request)).await.is_err());
         assert_eq!(engine.ledger().output_tokens, 100, "{streaming:?}");
     }
 }
@@ -412,22 +270,12 @@ async fn schemas_are_satisfied_and_lengths_met() {
             "additionalProperties": false,
         })),
     };
-    let request = ask("Judge this text", 400)
-        .schema(schema)
-        .hints(Hints::output_tokens(50));
+    let request = ask("Judge this text", 400).schema(schema).hints(Hints::output_tokens(50));
     let reply = call(&client, &request).await.unwrap();
     let value: serde_json::Value = serde_json::from_str(&reply.text).unwrap();
     assert!((1..=5).contains(&value["score"].as_i64().unwrap()));
     assert_eq!(reply.usage.unwrap().output, 50);
-    let cut = call(
-        &client,
-        &ChatRequest {
-            max_output: 2,
-            ..request
-        },
-    )
-    .await
-    .unwrap();
+    let cut = call(&client, &ChatRequest { max_output: 2, ..request }).await.unwrap();
     assert_eq!((cut.stop, cut.text.len()), (Stop::OutputLimit, 8));
 }
 
@@ -441,13 +289,7 @@ async fn the_other_paths_and_bad_requests() {
         ("GET", "/v1/models", "", 200, "small-1"),
         ("GET", "/ledger", "", 200, r#""requests":0"#),
         ("POST", "/v1/chat/completions", "{", 400, "no chat request"),
-        (
-            "POST",
-            "/v1/chat/completions",
-            "{}",
-            400,
-            "`model` is missing",
-        ),
+        ("POST", "/v1/chat/completions", "{}", 400, "`model` is missing"),
         ("GET", "/v1/chat/completions", "", 405, "wrong method"),
         ("GET", "/elsewhere", "", 404, "no such path"),
         ("GET", "/ledger", "", 200, r#""failed":2"#),
@@ -461,13 +303,8 @@ async fn the_other_paths_and_bad_requests() {
         ),
     ];
     for (method, path, body, status, contains) in table {
-        let request = http::Request::builder()
-            .method(method)
-            .uri(format!("{root}{path}"));
-        let answer = transport
-            .send(request.body(body.into()).unwrap())
-            .await
-            .unwrap();
+        let request = http::Request::builder().method(method).uri(format!("{root}{path}"));
+        let answer = transport.send(request.body(body.into()).unwrap()).await.unwrap();
         assert_eq!(answer.status(), status, "{method} {path}");
         assert!(answer.headers().contains_key("content-length"));
         let body = answer.into_body().whole(10_000).await.unwrap();

@@ -17,10 +17,7 @@ pub const TOKENS_A_MESSAGE: u64 = 4;
 /// ```
 #[must_use]
 pub fn count_tokens<'a>(texts: impl IntoIterator<Item = &'a str>) -> u64 {
-    texts
-        .into_iter()
-        .map(|text| text_tokens(text.len()) + TOKENS_A_MESSAGE)
-        .sum()
+    texts.into_iter().map(|text| text_tokens(text.len()) + TOKENS_A_MESSAGE).sum()
 }
 
 /// The tokens of a text of so many bytes, as output.
@@ -39,9 +36,7 @@ pub(super) const fn text_tokens(bytes: usize) -> u64 {
 /// ```
 #[must_use]
 pub fn prompt_of_tokens(tokens: u64, number: u64) -> String {
-    let bytes = tokens
-        .saturating_sub(TOKENS_A_MESSAGE)
-        .saturating_mul(BYTES_A_TOKEN);
+    let bytes = tokens.saturating_sub(TOKENS_A_MESSAGE).saturating_mul(BYTES_A_TOKEN);
     let bytes = usize::try_from(bytes).expect("a prompt that fits in memory");
     let mut text = format!("row {number} ");
     text.reserve_exact(bytes.saturating_sub(text.len()));

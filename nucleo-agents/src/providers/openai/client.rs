@@ -90,10 +90,7 @@ impl OpenAi {
             }
             Form::Other => self.whole(body, request.streaming, watch).await?,
         };
-        Ok(ChatReply {
-            request_id: head.request_id.or(reply.request_id),
-            ..reply
-        })
+        Ok(ChatReply { request_id: head.request_id.or(reply.request_id), ..reply })
     }
 
     async fn whole(
@@ -102,20 +99,14 @@ impl OpenAi {
         streaming: Streaming,
         watch: &mut dyn CallWatch,
     ) -> Result<ChatReply, CallFailure> {
-        let body = body
-            .whole(self.config.bytes_max())
-            .await
-            .map_err(|error| match error {
-                BodyError::Cut(source) => broken("its end", source),
-                BodyError::TooLarge { .. } => CallFailure::Unreadable {
-                    missing: "end within the allowed size",
-                    usage: None,
-                },
-            })?;
+        let body = body.whole(self.config.bytes_max()).await.map_err(|error| match error {
+            BodyError::Cut(source) => broken("its end", source),
+            BodyError::TooLarge { .. } => {
+                CallFailure::Unreadable { missing: "end within the allowed size", usage: None }
+            }
+        })?;
         let read = decode::whole(&body, self.config.key_text());
-        let usage = read
-            .as_ref()
-            .map_or_else(CallFailure::usage, |reply| reply.usage);
+        let usage = read.as_ref().map_or_else(CallFailure::usage, |reply| reply.usage);
         if let Some(usage) = usage {
             watch.usage(usage);
         }
@@ -133,17 +124,10 @@ impl OpenAi {
         let page = Form::of(content_type) == Form::Page;
         // The status is known: a body that is cut, endless or absent changes nothing but the words.
         let body = body.whole(ERROR_BYTES_MAX).await.unwrap_or_default();
-        let error = if page {
-            ErrorBody::default()
-        } else {
-            ErrorBody::read(&body)
-        };
+        let error = if page { ErrorBody::default() } else { ErrorBody::read(&body) };
         let answer = error.answered(head, self.config.key_text());
         if page && answer.class() == FailureClass::Rejected {
-            return CallFailure::Html {
-                status: head.status,
-                content_type: content_type.into(),
-            };
+            return CallFailure::Html { status: head.status, content_type: content_type.into() };
         }
         CallFailure::from_answer(answer)
     }
@@ -151,9 +135,7 @@ impl OpenAi {
     fn head(&self, status: u16, headers: &HeaderMap) -> HeadFacts {
         // A date in `Retry-After` is the server's: measured against the server's own clock where
         // the answer tells it, ours may differ.
-        let date = headers
-            .get(header::DATE)
-            .and_then(|date| date.to_str().ok());
+        let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let now = date.and_then(|date| httpdate::parse_http_date(date).ok());
         HeadFacts {
             status,
@@ -170,24 +152,14 @@ impl OpenAi {
 const ERROR_BYTES_MAX: usize = 64 << 10;
 
 fn broken(missing: &'static str, source: TransportError) -> CallFailure {
-    CallFailure::Broken {
-        missing,
-        usage: None,
-        source: Some(source),
-    }
+    CallFailure::Broken { missing, usage: None, source: Some(source) }
 }
 
 /// The content type without its parameters, bounded.
 fn content_type(headers: &HeaderMap) -> String {
-    let value = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or("").split(';').next().unwrap_or("").trim();
-    essence
-        .chars()
-        .take(64)
-        .collect::<String>()
-        .to_ascii_lowercase()
+    essence.chars().take(64).collect::<String>().to_ascii_lowercase()
 }
 
 /// How an answer is to be read. Servers of plain JSON sometimes forget to say so.
@@ -224,8 +196,6 @@ impl Provider for OpenAi {
 
 impl std::fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenAi")
-            .field("config", &self.config)
-            .finish_non_exhaustive()
+        f.debug_struct("OpenAi").field("config", &self.config).finish_non_exhaustive()
     }
 }

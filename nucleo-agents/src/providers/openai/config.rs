@@ -84,9 +84,7 @@ impl OpenAiConfig {
         let path = base.path().trim_end_matches('/');
         let path = path.strip_suffix("/chat/completions").unwrap_or(path);
         let path = if path.is_empty() { "/v1" } else { path };
-        let query = base
-            .query()
-            .map_or_else(String::new, |query| format!("?{query}"));
+        let query = base.query().map_or_else(String::new, |query| format!("?{query}"));
         let endpoint = Uri::builder()
             .scheme(scheme)
             .authority(authority.as_str())
@@ -176,8 +174,7 @@ impl OpenAiConfig {
 
 fn dialect_of(host: &str) -> Dialect {
     let of = |domain: &str| {
-        host.strip_suffix(domain)
-            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     if of("openai.com") || of("openai.azure.com") || of("services.ai.azure.com") {
         return Dialect::OpenAi;
@@ -185,10 +182,7 @@ fn dialect_of(host: &str) -> Dialect {
     Dialect::Compatible
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a date in a header needs a calendar, not a span"
-)]
+#[expect(clippy::disallowed_methods, reason = "a date in a header needs a calendar, not a span")]
 fn system_time() -> SystemTime {
     SystemTime::now()
 }
@@ -200,27 +194,12 @@ mod tests {
     #[test]
     fn base_urls() {
         for (base_url, endpoint) in [
-            (
-                "https://api.openai.com/v1",
-                "https://api.openai.com/v1/chat/completions",
-            ),
-            (
-                "https://api.openai.com",
-                "https://api.openai.com/v1/chat/completions",
-            ),
-            (
-                "http://h:1/openai/v1/",
-                "http://h:1/openai/v1/chat/completions",
-            ),
-            (
-                "http://h:1/v1/chat/completions",
-                "http://h:1/v1/chat/completions",
-            ),
+            ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+            ("https://api.openai.com", "https://api.openai.com/v1/chat/completions"),
+            ("http://h:1/openai/v1/", "http://h:1/openai/v1/chat/completions"),
+            ("http://h:1/v1/chat/completions", "http://h:1/v1/chat/completions"),
             ("http://[::1]:9/v1", "http://[::1]:9/v1/chat/completions"),
-            (
-                "https://h/openai?api-version=1",
-                "https://h/openai/chat/completions?api-version=1",
-            ),
+            ("https://h/openai?api-version=1", "https://h/openai/chat/completions?api-version=1"),
         ] {
             assert_eq!(OpenAiConfig::new(base_url).unwrap().endpoint(), endpoint);
         }
@@ -236,11 +215,7 @@ mod tests {
             ("ftp://h/v1", ConfigError::Scheme),
             ("https://user:secret@h/v1", ConfigError::Credentials),
         ] {
-            assert_eq!(
-                OpenAiConfig::new(base_url).unwrap_err(),
-                error,
-                "{base_url}"
-            );
+            assert_eq!(OpenAiConfig::new(base_url).unwrap_err(), error, "{base_url}");
         }
     }
 
@@ -252,11 +227,7 @@ mod tests {
             ("https://notopenai.com/v1", Dialect::Compatible),
             ("http://127.0.0.1:8000/v1", Dialect::Compatible),
         ] {
-            assert_eq!(
-                OpenAiConfig::new(base_url).unwrap().spoken(),
-                dialect,
-                "{base_url}"
-            );
+            assert_eq!(OpenAiConfig::new(base_url).unwrap().spoken(), dialect, "{base_url}");
         }
     }
 

@@ -87,58 +87,36 @@ pub(super) fn whole(body: &[u8], key: &str) -> Result<ChatReply, CallFailure> {
         ));
     }
     let choices = answer.choices.ok_or_else(|| unreadable("`choices`"))?;
-    let choice = choices
-        .into_iter()
-        .next()
-        .ok_or_else(|| unreadable("entry in `choices`"))?;
+    let choice = choices.into_iter().next().ok_or_else(|| unreadable("entry in `choices`"))?;
     let said = choice.message.ok_or_else(|| unreadable("`message`"))?;
     let stop = stop(choice.finish_reason.as_deref().unwrap_or(""));
     let calls = said.tool_calls.is_some_and(|calls| !calls.is_empty());
     let request_id = answer.id.map(Into::into);
     match (said.content, said.refusal) {
-        (None, Some(refusal)) => Ok(ChatReply {
-            text: refusal,
-            usage,
-            stop: Stop::ContentFilter,
-            request_id,
-        }),
+        (None, Some(refusal)) => {
+            Ok(ChatReply { text: refusal, usage, stop: Stop::ContentFilter, request_id })
+        }
         (None, None) if !calls && !explains_silence(&stop) => Err(unreadable("`content`")),
         (content, _) => {
             let text = content.map(Content::into_text).unwrap_or_default();
-            Ok(ChatReply {
-                text,
-                usage,
-                stop,
-                request_id,
-            })
+            Ok(ChatReply { text, usage, stop, request_id })
         }
     }
 }
 
 /// Stops after which an answer without text is a real answer.
 pub(super) const fn explains_silence(stop: &Stop) -> bool {
-    matches!(
-        stop,
-        Stop::OutputLimit | Stop::ContentFilter | Stop::ToolCalls
-    )
+    matches!(stop, Stop::OutputLimit | Stop::ContentFilter | Stop::ToolCalls)
 }
 
 /// A body that is no chat completion: say which essential fails, and keep the usage if there is one.
 fn unparsed(body: &[u8]) -> CallFailure {
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        return CallFailure::Unreadable {
-            missing: "valid JSON",
-            usage: None,
-        };
+        return CallFailure::Unreadable { missing: "valid JSON", usage: None };
     };
-    let usage = value
-        .get("usage")
-        .and_then(|usage| UsageWire::deserialize(usage).ok());
+    let usage = value.get("usage").and_then(|usage| UsageWire::deserialize(usage).ok());
     let usage = usage.as_ref().and_then(UsageWire::disjoint);
-    CallFailure::Unreadable {
-        missing: "`choices` of the known form",
-        usage,
-    }
+    CallFailure::Unreadable { missing: "`choices` of the known form", usage }
 }
 
 pub(super) fn streamed_error(
@@ -147,16 +125,8 @@ pub(super) fn streamed_error(
     usage: Option<Usage>,
 ) -> CallFailure {
     let class = inside.class();
-    let ErrorAnswer {
-        kind, code, said, ..
-    } = inside;
-    CallFailure::StreamedError {
-        class,
-        code: code.or(kind),
-        after,
-        usage,
-        said,
-    }
+    let ErrorAnswer { kind, code, said, .. } = inside;
+    CallFailure::StreamedError { class, code: code.or(kind), after, usage, said }
 }
 
 /// The stop that a `finish_reason` stands for.

@@ -27,14 +27,8 @@ pub(super) fn encode(config: &OpenAiConfig, request: &ChatRequest) -> Request<By
     *sent.method_mut() = Method::POST;
     *sent.uri_mut() = config.uri().clone();
     let headers = sent.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    headers.insert(
-        header::ACCEPT,
-        HeaderValue::from_static(accept(request.streaming)),
-    );
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::ACCEPT, HeaderValue::from_static(accept(request.streaming)));
     if let Some(authorization) = config.authorization() {
         headers.insert(header::AUTHORIZATION, authorization.clone());
     }
@@ -107,20 +101,13 @@ fn body(dialect: Dialect, request: &ChatRequest) -> Bytes {
         temperature: request.temperature,
         response_format: request.schema.as_ref().map(response_format),
         stream: pieces.then_some(true),
-        stream_options: pieces.then_some(StreamOptions {
-            include_usage: true,
-        }),
+        stream_options: pieces.then_some(StreamOptions { include_usage: true }),
     };
-    serde_json::to_vec(&body)
-        .expect("strings, numbers and a JSON value always serialise")
-        .into()
+    serde_json::to_vec(&body).expect("strings, numbers and a JSON value always serialise").into()
 }
 
 fn message_out(message: &Message) -> MessageOut<'_> {
-    MessageOut {
-        role: message.role().name(),
-        content: message.text(),
-    }
+    MessageOut { role: message.role().name(), content: message.text() }
 }
 
 fn response_format(schema: &ResponseSchema) -> ResponseFormat<'_> {
@@ -129,10 +116,7 @@ fn response_format(schema: &ResponseSchema) -> ResponseFormat<'_> {
         schema: &schema.schema,
         strict: fits_strict(&schema.schema),
     };
-    ResponseFormat {
-        r#type: "json_schema",
-        json_schema,
-    }
+    ResponseFormat { r#type: "json_schema", json_schema }
 }
 
 /// True when every object in the schema is closed and requires all its properties.
@@ -150,10 +134,7 @@ fn fits_strict(schema: &Value) -> bool {
                     closed && properties.keys().all(requires)
                 }
             };
-            all && map
-                .iter()
-                .filter(|(key, _)| *key != "required")
-                .all(|(_, v)| fits_strict(v))
+            all && map.iter().filter(|(key, _)| *key != "required").all(|(_, v)| fits_strict(v))
         }
         Value::Array(values) => values.iter().all(fits_strict),
         _ => true,
@@ -171,11 +152,7 @@ mod tests {
     }
 
     fn plain() -> ChatRequest {
-        ChatRequest::new(
-            "m",
-            vec![Message::system("Be brief."), Message::user("Why?")],
-            64,
-        )
+        ChatRequest::new("m", vec![Message::system("Be brief."), Message::user("Why?")], 64)
     }
 
     #[test]
@@ -193,10 +170,7 @@ mod tests {
 
     #[test]
     fn streams_ask_for_usage() {
-        let body = sent(
-            Dialect::OpenAi,
-            &plain().streaming(Streaming::Pieces).temperature(0.5),
-        );
+        let body = sent(Dialect::OpenAi, &plain().streaming(Streaming::Pieces).temperature(0.5));
         assert_eq!(body["stream"], true);
         assert_eq!(body["stream_options"], json!({"include_usage": true}));
         assert_eq!(body["temperature"], 0.5);
@@ -208,10 +182,7 @@ mod tests {
             "required": ["a"], "additionalProperties": false});
         let open = json!({"type": "object", "properties": {"a": closed}, "required": ["a"]});
         for (schema, strict) in [(closed, true), (open, false)] {
-            let asked = ResponseSchema {
-                name: "n".into(),
-                schema: schema.clone().into(),
-            };
+            let asked = ResponseSchema { name: "n".into(), schema: schema.clone().into() };
             let body = sent(Dialect::OpenAi, &plain().schema(asked));
             assert_eq!(
                 body["response_format"],

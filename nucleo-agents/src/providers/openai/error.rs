@@ -38,19 +38,13 @@ impl ErrorBody {
     pub(super) fn read(body: &[u8]) -> Self {
         let Ok(top) = serde_json::from_slice::<Top>(body) else {
             let words = String::from_utf8_lossy(&body[..body.len().min(WORDS_BYTES_MAX)]);
-            return Self {
-                words: Some(words.into_owned()),
-                ..Self::default()
-            };
+            return Self { words: Some(words.into_owned()), ..Self::default() };
         };
         if !top.error.is_null() {
             return Self::of(&top.error);
         }
         let fields = Self::fields(&top.message, &top.r#type, &top.code);
-        Self {
-            words: fields.words.or_else(|| words(&top.detail)),
-            ..fields
-        }
+        Self { words: fields.words.or_else(|| words(&top.detail)), ..fields }
     }
 
     /// What the value of an `error` field says.
@@ -60,10 +54,7 @@ impl ErrorBody {
                 let field = |name| map.get(name).unwrap_or(&Value::Null);
                 Self::fields(field("message"), field("type"), field("code"))
             }
-            other => Self {
-                words: words(other),
-                ..Self::default()
-            },
+            other => Self { words: words(other), ..Self::default() },
         }
     }
 
@@ -79,20 +70,14 @@ impl ErrorBody {
         Self {
             kind: word(kind),
             code: word(code),
-            status: number
-                .and_then(|n| u16::try_from(n).ok())
-                .filter(|n| (400..600).contains(n)),
+            status: number.and_then(|n| u16::try_from(n).ok()).filter(|n| (400..600).contains(n)),
             words: words(message),
         }
     }
 
     /// The error of an answer with an error status.
     pub(super) fn answered(self, head: &HeadFacts, key: &str) -> ErrorAnswer {
-        ErrorAnswer {
-            status: head.status,
-            retry_after: head.retry_after,
-            ..self.inside(key)
-        }
+        ErrorAnswer { status: head.status, retry_after: head.retry_after, ..self.inside(key) }
     }
 
     /// The error inside an answer that began as a success.
@@ -102,10 +87,7 @@ impl ErrorBody {
             retry_after: None,
             kind: self.kind,
             code: self.code,
-            said: self
-                .words
-                .filter(|w| !w.trim().is_empty())
-                .map(|w| ServerSaid::without(&w, key)),
+            said: self.words.filter(|w| !w.trim().is_empty()).map(|w| ServerSaid::without(&w, key)),
         }
     }
 }
@@ -128,35 +110,11 @@ mod tests {
     #[test]
     fn every_form_is_read() {
         for (body, kind, code, status, said) in [
-            (
-                r#"{"error":{"message":"m","type":"t","code":"c","param":null}}"#,
-                "t",
-                "c",
-                0,
-                "m",
-            ),
-            (
-                r#"{"error":{"message":"m","code":429}}"#,
-                "",
-                "429",
-                429,
-                "m",
-            ),
-            (
-                r#"{"error":{"message":"m","code":"503"}}"#,
-                "",
-                "503",
-                503,
-                "m",
-            ),
+            (r#"{"error":{"message":"m","type":"t","code":"c","param":null}}"#, "t", "c", 0, "m"),
+            (r#"{"error":{"message":"m","code":429}}"#, "", "429", 429, "m"),
+            (r#"{"error":{"message":"m","code":"503"}}"#, "", "503", 503, "m"),
             (r#"{"error":"m"}"#, "", "", 0, "m"),
-            (
-                r#"{"object":"error","message":"m","type":"t","code":40303}"#,
-                "t",
-                "40303",
-                0,
-                "m",
-            ),
+            (r#"{"object":"error","message":"m","type":"t","code":40303}"#, "t", "40303", 0, "m"),
             (r#"{"detail":"m"}"#, "", "", 0, "m"),
             ("no json", "", "", 0, "no json"),
             ("", "", "", 0, ""),
@@ -169,11 +127,7 @@ mod tests {
                 "{body}"
             );
             assert_eq!(answer.status, status, "{body}");
-            assert_eq!(
-                answer.said.as_ref().map_or("", ServerSaid::as_str),
-                said,
-                "{body}"
-            );
+            assert_eq!(answer.said.as_ref().map_or("", ServerSaid::as_str), said, "{body}");
         }
     }
 }

@@ -144,17 +144,9 @@ impl Assembly {
             (_, None) => Stop::Other(String::new()),
         };
         if self.spoke == Spoke::Nothing && !explains_silence(&stop) {
-            return Err(CallFailure::Unreadable {
-                missing: "`content`",
-                usage: self.usage,
-            });
+            return Err(CallFailure::Unreadable { missing: "`content`", usage: self.usage });
         }
-        Ok(ChatReply {
-            text: self.text,
-            usage: self.usage,
-            stop,
-            request_id: self.id,
-        })
+        Ok(ChatReply { text: self.text, usage: self.usage, stop, request_id: self.id })
     }
 
     /// The stream ended without saying so.
@@ -162,27 +154,16 @@ impl Assembly {
         if self.stop.is_some() {
             return self.complete();
         }
-        Err(CallFailure::Broken {
-            missing: "the end of the stream",
-            usage: self.usage,
-            source,
-        })
+        Err(CallFailure::Broken { missing: "the end of the stream", usage: self.usage, source })
     }
 
     fn failed(&self, error: ErrorBody, key: &str) -> CallFailure {
-        let after = if self.text.is_empty() {
-            StreamedAfter::Nothing
-        } else {
-            StreamedAfter::Text
-        };
+        let after = if self.text.is_empty() { StreamedAfter::Nothing } else { StreamedAfter::Text };
         streamed_error(error.inside(key), after, self.usage)
     }
 
     const fn unreadable(&self, missing: &'static str) -> CallFailure {
-        CallFailure::Unreadable {
-            missing,
-            usage: self.usage,
-        }
+        CallFailure::Unreadable { missing, usage: self.usage }
     }
 }
 

@@ -31,11 +31,7 @@ impl CallWatch for Heard {
         self.0.push_str(&format!("head={} ", head.status));
     }
     fn usage(&mut self, usage: Usage) {
-        self.0.push_str(&format!(
-            "usage={}+{} ",
-            usage.input_total(),
-            usage.output_total()
-        ));
+        self.0.push_str(&format!("usage={}+{} ", usage.input_total(), usage.output_total()));
     }
     fn piece(&mut self, text: &str) {
         self.0.push_str(&format!("`{text}` "));
@@ -46,10 +42,7 @@ impl CallWatch for Heard {
 fn play(
     answer: impl Fn() -> Result<Response<BodyStream>, TransportError> + Send + Sync + 'static,
 ) -> (Result<ChatReply, CallFailure>, String) {
-    let config = OpenAiConfig::new("http://h")
-        .unwrap()
-        .api_key(KEY.into())
-        .unwrap();
+    let config = OpenAiConfig::new("http://h").unwrap().api_key(KEY.into()).unwrap();
     let server = InMemory::new(move |_| std::future::ready(answer()));
     let provider = OpenAi::new(config, Arc::new(server));
     let request = ChatRequest::new("m", vec![Message::user("private words")], 16)
@@ -57,10 +50,7 @@ fn play(
     let mut heard = Heard::default();
     let result = provider.call(&request, &mut heard).now_or_never().unwrap();
     let shown = format!("{result:?} {provider:?} {request:?}");
-    assert!(
-        !shown.contains("hush") && !shown.contains("private"),
-        "{shown}"
-    );
+    assert!(!shown.contains("hush") && !shown.contains("private"), "{shown}");
     (result, heard.0.trim_end().to_owned())
 }
 
@@ -70,9 +60,7 @@ fn answered(
     body: &'static str,
 ) -> (Result<ChatReply, CallFailure>, String) {
     play(move || {
-        let head = Response::builder()
-            .status(status)
-            .header("content-type", content_type);
+        let head = Response::builder().status(status).header("content-type", content_type);
         Ok(head.body(BodyStream::full(body)).unwrap())
     })
 }
@@ -88,18 +76,9 @@ fn a_whole_answer() {
     assert_eq!(reply.text, "The capital of France is Paris.");
     assert_eq!(reply.stop, Stop::End);
     assert_eq!(reply.request_id.as_deref(), Some("chatcmpl-0001"));
-    let usage = Usage {
-        input: 16,
-        cache_read: 8,
-        output: 4,
-        reasoning: 4,
-        ..Usage::default()
-    };
+    let usage = Usage { input: 16, cache_read: 8, output: 4, reasoning: 4, ..Usage::default() };
     assert_eq!(reply.usage, Some(usage));
-    assert_eq!(
-        heard,
-        "leaving head=200 usage=24+8 `The capital of France is Paris.`"
-    );
+    assert_eq!(heard, "leaving head=200 usage=24+8 `The capital of France is Paris.`");
 }
 
 #[test]
@@ -116,10 +95,7 @@ fn a_streamed_answer() {
 fn usage_on_every_event_is_a_running_total() {
     let (reply, heard) = streamed(include_str!("fixtures/stream_running_usage.txt"));
     assert_eq!(reply.unwrap().usage.unwrap().output_total(), 2);
-    assert_eq!(
-        heard,
-        "leaving head=200 usage=7+1 `A` usage=7+2 `B` usage=7+2"
-    );
+    assert_eq!(heard, "leaving head=200 usage=7+1 `A` usage=7+2 `B` usage=7+2");
 }
 
 #[test]
@@ -177,25 +153,15 @@ fn an_absent_essential_is_named() {
         (r#"{"choices":[]}"#, "entry in `choices`"),
         (r#"{"choices":7}"#, "`choices` of the known form"),
         (r#"{"choices":[{"finish_reason":"stop"}]}"#, "`message`"),
-        (
-            r#"{"choices":[{"message":{},"finish_reason":"stop"}]}"#,
-            "`content`",
-        ),
+        (r#"{"choices":[{"message":{},"finish_reason":"stop"}]}"#, "`content`"),
     ] {
         let failure = answered(200, "application/json", body).0.unwrap_err();
-        assert_eq!(
-            (failure.name(), failure.ends_at()),
-            ("unreadable", EndsAt::FullAnswer)
-        );
+        assert_eq!((failure.name(), failure.ends_at()), ("unreadable", EndsAt::FullAnswer));
         assert!(failure.to_string().contains(names), "{body}: {failure}");
     }
     let with_usage = r#"{"choices":7,"usage":{"prompt_tokens":3,"completion_tokens":4}}"#;
     let (failure, heard) = answered(200, "application/json", with_usage);
-    assert_eq!(
-        failure.unwrap_err().usage().unwrap().total(),
-        7,
-        "usage outlives the answer"
-    );
+    assert_eq!(failure.unwrap_err().usage().unwrap().total(), 7, "usage outlives the answer");
     assert_eq!(heard, "leaving head=200 usage=3+4");
 }
 
@@ -216,13 +182,7 @@ fn errors_by_status_and_typed_body() {
             Overload,
             "overloaded",
         ),
-        (
-            503,
-            "text/html",
-            "<html>overloaded</html>",
-            Transient,
-            "server_error",
-        ),
+        (503, "text/html", "<html>overloaded</html>", Transient, "server_error"),
         (500, "application/json", "{", Transient, "server_error"),
         (
             401,
@@ -237,16 +197,8 @@ fn errors_by_status_and_typed_body() {
     ] {
         let (failure, heard) = answered(status, content_type, body);
         let failure = failure.unwrap_err();
-        assert_eq!(
-            (failure.class(), failure.name()),
-            (class, name),
-            "{status} {body}"
-        );
-        assert_eq!(
-            heard,
-            format!("leaving head={status}"),
-            "an error has no usage"
-        );
+        assert_eq!((failure.class(), failure.name()), (class, name), "{status} {body}");
+        assert_eq!(heard, format!("leaving head={status}"), "an error has no usage");
     }
 }
 
@@ -259,10 +211,7 @@ fn a_date_is_measured_against_the_servers_own_clock() {
             .header("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT");
         Ok(head.body(BodyStream::full("")).unwrap())
     });
-    assert_eq!(
-        failure.unwrap_err().retry_after(),
-        Some(Span::from_secs(60))
-    );
+    assert_eq!(failure.unwrap_err().retry_after(), Some(Span::from_secs(60)));
 }
 
 #[test]
@@ -271,18 +220,8 @@ fn streams_that_fail() {
     for (body, name, ends_at, usage) in [
         (PIECE.to_owned(), "broken", EndsAt::Incomplete, Some(4)),
         (String::new(), "broken", EndsAt::Incomplete, None),
-        (
-            "data: [DONE]\n\n".into(),
-            "unreadable",
-            EndsAt::FullAnswer,
-            None,
-        ),
-        (
-            format!("{PIECE}data: {{oops\n\n"),
-            "unreadable",
-            EndsAt::FullAnswer,
-            Some(4),
-        ),
+        ("data: [DONE]\n\n".into(), "unreadable", EndsAt::FullAnswer, None),
+        (format!("{PIECE}data: {{oops\n\n"), "unreadable", EndsAt::FullAnswer, Some(4)),
         (
             format!(
                 "{PIECE}data: {{\"error\":{{\"message\":\"m\",\"type\":\"server_error\"}}}}\n\n"
@@ -298,14 +237,8 @@ fn streams_that_fail() {
             None,
         ),
     ] {
-        let failure = streamed(Box::leak(body.clone().into_boxed_str()))
-            .0
-            .unwrap_err();
-        assert_eq!(
-            (failure.name(), failure.ends_at()),
-            (name, ends_at),
-            "{body}"
-        );
+        let failure = streamed(Box::leak(body.clone().into_boxed_str())).0.unwrap_err();
+        assert_eq!((failure.name(), failure.ends_at()), (name, ends_at), "{body}");
         assert_eq!(failure.usage().map(|usage| usage.total()), usage, "{body}");
     }
 }
@@ -313,30 +246,14 @@ fn streams_that_fail() {
 #[test]
 fn a_200_that_says_error_keeps_its_class() {
     for (body, class) in [
-        (
-            r#"{"error":{"message":"m","code":429}}"#,
-            FailureClass::RateLimit,
-        ),
-        (
-            r#"{"error":{"message":"m","code":"insufficient_quota"}}"#,
-            FailureClass::OutOfCredit,
-        ),
-        (
-            r#"{"error":{"message":"m","type":"overloaded_error"}}"#,
-            FailureClass::Overload,
-        ),
-        (
-            r#"{"error":{"message":"m","type":"invalid_request_error"}}"#,
-            FailureClass::Rejected,
-        ),
+        (r#"{"error":{"message":"m","code":429}}"#, FailureClass::RateLimit),
+        (r#"{"error":{"message":"m","code":"insufficient_quota"}}"#, FailureClass::OutOfCredit),
+        (r#"{"error":{"message":"m","type":"overloaded_error"}}"#, FailureClass::Overload),
+        (r#"{"error":{"message":"m","type":"invalid_request_error"}}"#, FailureClass::Rejected),
         (r#"{"error":"m"}"#, FailureClass::Transient),
     ] {
         let failure = answered(200, "application/json", body).0.unwrap_err();
-        assert_eq!(
-            (failure.name(), failure.class()),
-            ("streamed_error", class),
-            "{body}"
-        );
+        assert_eq!((failure.name(), failure.class()), ("streamed_error", class), "{body}");
         assert_eq!(failure.ends_at(), EndsAt::ErrorAnswer);
     }
 }
@@ -349,15 +266,9 @@ fn a_stream_is_complete_once_it_named_its_finish() {
     let (reply, _) = play(move || {
         let head = Response::builder().header("content-type", "text/event-stream");
         let cut = TransportError::broken(BrokenAt::InBody, "reset");
-        Ok(head
-            .body(BodyStream::pieces(vec![Ok(finished.into()), Err(cut)]))
-            .unwrap())
+        Ok(head.body(BodyStream::pieces(vec![Ok(finished.into()), Err(cut)])).unwrap())
     });
-    assert_eq!(
-        reply.unwrap().usage,
-        None,
-        "complete, and its usage unknown"
-    );
+    assert_eq!(reply.unwrap().usage, None, "complete, and its usage unknown");
 }
 
 #[test]
@@ -370,10 +281,7 @@ fn below_http() {
     assert_eq!(heard, "leaving");
     let (failure, _) = play(|| {
         let cut = TransportError::broken(BrokenAt::InBody, "reset");
-        Ok(Response::new(BodyStream::pieces(vec![
-            Ok("{\"cho".into()),
-            Err(cut),
-        ])))
+        Ok(Response::new(BodyStream::pieces(vec![Ok("{\"cho".into()), Err(cut)])))
     });
     assert_eq!(failure.unwrap_err().ends_at(), EndsAt::Incomplete);
 }
@@ -381,9 +289,7 @@ fn below_http() {
 #[test]
 fn an_endless_answer_is_bounded() {
     for content_type in ["text/event-stream", "application/json"] {
-        let config = OpenAiConfig::new("http://h")
-            .unwrap()
-            .answer_bytes_max(1_000);
+        let config = OpenAiConfig::new("http://h").unwrap().answer_bytes_max(1_000);
         let server = InMemory::new(move |_| async move {
             let endless = futures_util::stream::repeat_with(|| Ok("data: x".into()));
             let head = Response::builder().header("content-type", content_type);
@@ -391,10 +297,7 @@ fn an_endless_answer_is_bounded() {
         });
         let provider = OpenAi::new(config, Arc::new(server));
         let request = ChatRequest::new("m", vec![Message::user("q")], 16);
-        let result = provider
-            .call(&request, &mut crate::wire::Unwatched)
-            .now_or_never()
-            .unwrap();
+        let result = provider.call(&request, &mut crate::wire::Unwatched).now_or_never().unwrap();
         assert!(result.is_err(), "{content_type}");
     }
 }

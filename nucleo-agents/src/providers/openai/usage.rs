@@ -51,11 +51,7 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked just before"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just before")]
 fn whole(number: f64) -> Option<u64> {
     ((0.0..9e15).contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }
@@ -72,13 +68,9 @@ impl UsageWire {
             .and_then(|details| details.cached_tokens.0)
             .or(self.prompt_cache_hit_tokens.0)
             .unwrap_or(0);
-        let write = input
-            .and_then(|details| details.cache_write_tokens.0)
-            .unwrap_or(0);
+        let write = input.and_then(|details| details.cache_write_tokens.0).unwrap_or(0);
         let output = self.completion_tokens_details.as_ref();
-        let reasoning = output
-            .and_then(|details| details.reasoning_tokens.0)
-            .unwrap_or(0);
+        let reasoning = output.and_then(|details| details.reasoning_tokens.0).unwrap_or(0);
         let cached = read.checked_add(write)?;
         // What the total has beyond the two sums is what was reported beside them.
         let beside = self
@@ -99,11 +91,7 @@ impl UsageWire {
 /// `total` without `part`, unless `part` was reported beside it.
 fn apart(total: u64, part: u64, beside: Option<u64>, when_beside: [u64; 2]) -> u64 {
     let told_beside = part > 0 && beside.is_some_and(|beside| when_beside.contains(&beside));
-    if told_beside {
-        total
-    } else {
-        total.checked_sub(part).unwrap_or(total)
-    }
+    if told_beside { total } else { total.checked_sub(part).unwrap_or(total) }
 }
 
 #[cfg(test)]
@@ -136,11 +124,7 @@ mod tests {
         assert_eq!(read(by_total), Some([20, 0, 0, 30, 10]));
         let too_large = json!({"prompt_tokens": 20, "completion_tokens": 3,
             "completion_tokens_details": {"reasoning_tokens": 10}});
-        assert_eq!(
-            read(too_large),
-            Some([20, 0, 0, 3, 10]),
-            "it cannot lie inside"
-        );
+        assert_eq!(read(too_large), Some([20, 0, 0, 3, 10]), "it cannot lie inside");
         let cached = json!({"prompt_tokens": 20, "completion_tokens": 3, "total_tokens": 123,
             "prompt_tokens_details": {"cached_tokens": 100}});
         assert_eq!(read(cached), Some([20, 0, 100, 3, 0]));
