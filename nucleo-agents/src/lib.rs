@@ -5,6 +5,8 @@
 //!
 //! Not here: who may go when, and what may be spent (`nucleo-core`); running it (`nucleo-harness`).
 
+pub mod catalog;
+pub mod counting;
 pub mod providers;
 pub mod transport;
 pub mod wire;
