@@ -1,0 +1,477 @@
+//! Every load error with its exact words. A case is a line of the catalog, what replaces it, and
+//! the message.
+
+use crate::catalog::Catalog;
+
+/// A sound catalog; the line numbers of the messages count in it.
+const SOUND: &str = r#"[providers.acme]
+kind = "openai-compatible"
+api_key_env = "ACME_KEY"
+base_url = "https://acme.example/v1"
+[providers.house]
+kind = "loopback"
+[models.haiku]
+provider = "acme"
+wire_id = "haiku-1"
+grade = "small"
+context = 200_000
+max_output = 64_000
+limits = { requests_per_minute = 4_000, output_tokens_per_minute = 800_000 }
+price = { currency = "USD", input = 1.00, output = 5.00, cache_read = 0.10 }
+[models.scribe]
+provider = "house"
+wire_id = "scribe-1"
+grade = "medium"
+context = 32_000
+max_output = 4_000
+quota = "shared"
+[models.scribe.loopback]
+first_token_ms = [80, 200]
+[quotas.shared]
+tokens_per_minute = 100_000
+[pins]
+small = ["haiku", "scribe"]
+"#;
+
+fn message(text: &str) -> String {
+    match Catalog::parse("models.toml", text) {
+        Ok(_) => "loads".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn check(cases: &[(&str, &str, &str)]) {
+    assert_eq!(message(SOUND), "loads");
+    for (line, replacement, expected) in cases {
+        assert_eq!(SOUND.matches(line).count(), 1, "`{line}` must stand once");
+        let found = message(&SOUND.replace(line, replacement));
+        let expected: Vec<_> = expected
+            .lines()
+            .map(|line| format!("models.toml:{line}"))
+            .collect();
+        assert_eq!(found, expected.join("\n"), "{replacement}");
+    }
+}
+
+#[test]
+fn keys() {
+    check(&[
+        (
+            "limits = {",
+            "limit = {",
+            "13: models.haiku.limit: unknown key, did you mean `limits`?",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "tokens = 1",
+            "25: quotas.shared.tokens: unknown key; there is \
+          requests_per_minute, tokens_per_minute, input_tokens_per_minute, output_tokens_per_minute, \
+          requests_per_second, requests_per_day, tokens_per_day, zone, max_concurrent, burst_s, headroom_ms",
+        ),
+        (
+            "[pins]",
+            "[pin]",
+            "26: pin: unknown key, did you mean `pins`?",
+        ),
+        (
+            "small = [\"haiku\"",
+            "smal = [\"haiku\"",
+            "27: pins.smal: unknown key, did you mean `small`?",
+        ),
+        (
+            "cache_read = 0.10",
+            "cached = 0.10",
+            "14: models.haiku.price.cached: unknown key; there is \
+          currency, input, output, cache_read, cache_write, reasoning, tiers",
+        ),
+        (
+            "first_token_ms = [80, 200]",
+            "per_token_ms = 1",
+            "23: models.scribe.loopback.per_token_ms: unknown \
+          key, did you mean `per_token_us`?",
+        ),
+        (
+            "wire_id = \"haiku-1\"\n",
+            "",
+            "7: models.haiku.wire_id: is missing",
+        ),
+        (
+            "kind = \"loopback\"\n",
+            "",
+            "5: providers.house.kind: is missing",
+        ),
+        (
+            "input = 1.00, ",
+            "",
+            "14: models.haiku.price.input: is missing",
+        ),
+        (
+            "wire_id = \"scribe-1\"",
+            "wire_id = \"scribe-1\"\nwire_id = \"scribe-2\"",
+            "18: models.scribe.wire_id: stands here for the second time",
+        ),
+        (
+            "[quotas.shared]",
+            "[models.haiku]\n[quotas.shared]",
+            "24: models.haiku: stands here for the second time\n\
+             24: models.haiku.provider: is missing",
+        ),
+        (
+            "[models.scribe]",
+            "[models.\"the scribe\"]",
+            "15: models.\"the scribe\": a name is 1 to 128 letters, digits and `-_.:/@`",
+        ),
+        (
+            "[pins]",
+            "[pins",
+            "26: not TOML: unclosed table, expected `]`",
+        ),
+    ]);
+}
+
+#[test]
+fn providers() {
+    check(&[
+        (
+            "kind = \"openai-compatible\"",
+            "kind = \"openai\"",
+            "2: providers.acme.kind: `openai` is \
+          not allowed here; there is anthropic, openai-compatible, bedrock, ollama, loopback",
+        ),
+        (
+            "kind = \"loopback\"",
+            "kind = \"lopback\"",
+            "6: providers.house.kind: `lopback` is not allowed here, did you mean `loopback`?",
+        ),
+        (
+            "api_key_env = \"ACME_KEY\"",
+            "api_key = \"sk-123\"",
+            "3: providers.acme.api_key: a key \
+          never stands in a catalog: name its variable (api_key_env) or file (api_key_file)",
+        ),
+        (
+            "api_key_env = \"ACME_KEY\"",
+            "api_key_env = \"sk-123\"",
+            "3: providers.acme.api_key_env: \
+          must be the name of an environment variable: letters, digits and `_`",
+        ),
+        (
+            "api_key_env = \"ACME_KEY\"",
+            "api_key_env = \"A\"\napi_key_file = \"b\"",
+            "1: providers.acme: give api_key_env or api_key_file, not both",
+        ),
+        (
+            "https://acme.example/v1",
+            "acme.example",
+            "4: providers.acme.base_url: must be an address \
+          like `https://host/v1`: http or https, a host, no user, password or query",
+        ),
+        (
+            "https://acme.example/v1",
+            "https://me:pw@acme.example",
+            "4: providers.acme.base_url: must be \
+          an address like `https://host/v1`: http or https, a host, no user, password or query",
+        ),
+        (
+            "kind = \"loopback\"",
+            "kind = \"loopback\"\nmax_connections = 0",
+            "7: providers.house.max_connections: must be a whole number from 1 to 1000000000000000",
+        ),
+    ]);
+}
+
+#[test]
+fn models() {
+    check(&[
+        (
+            "provider = \"acme\"",
+            "provider = \"acne\"",
+            "8: models.haiku.provider: there is no provider `acne` in this catalog, did you mean `acme`?",
+        ),
+        (
+            "quota = \"shared\"",
+            "quota = \"common\"",
+            "21: models.scribe.quota: there is no quota `common` in this catalog; there is shared",
+        ),
+        (
+            "quota = \"shared\"",
+            "quota = \"shared\"\nlimits = { max_concurrent = 2 }",
+            "15: models.scribe: give limits or quota, not both",
+        ),
+        (
+            "grade = \"small\"",
+            "grade = \"smal\"",
+            "10: models.haiku.grade: `smal` is not allowed here, did you mean `small`?",
+        ),
+        (
+            "grade = \"small\"",
+            "grade = 3",
+            "10: models.haiku.grade: must be text, not a whole number",
+        ),
+        (
+            "wire_id = \"haiku-1\"",
+            "wire_id = \" \"",
+            "9: models.haiku.wire_id: must not be empty",
+        ),
+        (
+            "context = 200_000",
+            "context = 0",
+            "11: models.haiku.context: must be a whole number from 1 to 1000000000000000",
+        ),
+        (
+            "context = 200_000",
+            "context = -5",
+            "11: models.haiku.context: must be a whole number from 1 to 1000000000000000",
+        ),
+        (
+            "context = 200_000",
+            "context = 99_999_999_999_999_999_999",
+            "11: models.haiku.context: must be a whole number from 1 to 1000000000000000",
+        ),
+        (
+            "context = 200_000",
+            "context = 2e5",
+            "11: models.haiku.context: must be a whole number, not a decimal number",
+        ),
+        (
+            "context = 200_000",
+            "context = \"200k\"",
+            "11: models.haiku.context: must be a whole number, not text",
+        ),
+        (
+            "context = 200_000",
+            "context = 8_000",
+            "12: models.haiku.max_output: 64000 tokens of output don't fit a context of 8000",
+        ),
+        (
+            "grade = \"small\"",
+            "grade = \"small\"\nsettle = \"give\"",
+            "11: models.haiku.settle: `give` is not allowed here; there is actual, keep",
+        ),
+        (
+            "grade = \"small\"",
+            "grade = \"small\"\nreserve = \"learnt\"",
+            "11: models.haiku.reserve: `learnt` is not allowed here, did you mean `learned`?",
+        ),
+        (
+            "grade = \"small\"",
+            "grade = \"small\"\nstatus = \"closed\"",
+            "11: models.haiku.status: closed needs its reason: `status = { closed = \"why\" }`",
+        ),
+        (
+            "grade = \"small\"",
+            "grade = \"small\"\ncounter = \"gpt\"",
+            "11: models.haiku.counter: `gpt` is not allowed here; there is openai, anthropic, other, loopback, bytes",
+        ),
+        (
+            "provider = \"house\"",
+            "provider = \"acme\"",
+            "22: models.scribe.loopback: only a model of a loopback provider has one",
+        ),
+        (
+            "[80, 200]",
+            "[200, 80]",
+            "23: models.scribe.loopback.first_token_ms: must be two whole \
+          numbers, the smaller first, as in `[80, 200]`",
+        ),
+        (
+            "[80, 200]",
+            "80",
+            "23: models.scribe.loopback.first_token_ms: must be a list, not a whole number",
+        ),
+        (
+            "first_token_ms = [80, 200]",
+            "faults_permille = { reset = 600, stall = 401 }",
+            "23: models.scribe.loopback.faults_permille: faults add up to 1001 of 1000 requests",
+        ),
+        (
+            "[models.haiku]",
+            "[models]\nhaiku = 1\n[other]",
+            "8: models.haiku: must be a table, not a whole number\n\
+             9: other: unknown key; there is providers, models, quotas, pins",
+        ),
+    ]);
+}
+
+#[test]
+fn limits_quotas_and_pins() {
+    check(&[
+        (
+            "requests_per_minute = 4_000",
+            "requests_per_minute = 0",
+            "13: models.haiku.limits.\
+          requests_per_minute: must be a whole number from 1 to 1000000000000000",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "tokens_per_minute = 1_000_000_000_000_001",
+            "25: quotas.shared.tokens_per_minute: must be a whole number from 1 to 1000000000000000",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "tokens_per_minute = 100_000\nburst_s = 7200",
+            "26: quotas.shared.burst_s: must be a whole number from 1 to 3600",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "tokens_per_minute = 100_000\nzone = \"UTC\"",
+            "26: quotas.shared.zone: has no effect without a limit per day",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "max_concurrent = 3\nburst_s = 1",
+            "26: quotas.shared.burst_s: has no effect without a limit per minute or second",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "tokens_per_day = 100_000\nzone = \"in the east\"",
+            "26: quotas.shared.zone: must be a time zone, as in `UTC` or `Europe/Zurich`",
+        ),
+        (
+            "800_000",
+            "4_090",
+            "13: models.haiku.limits.output_tokens_per_minute: haiku.output_tokens \
+          can hold 4083, less than the 4096 that `haiku` reserves by default: raise the limit or its \
+          burst_s, or lower max_output",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "tokens_per_minute = 100_000\nburst_s = 1",
+            "25: quotas.shared.tokens_per_minute: shared.tokens can hold 1500, less than the 4000 that \
+          `scribe` reserves by default: raise the limit or its burst_s, or lower max_output",
+        ),
+        (
+            "tokens_per_minute = 100_000",
+            "tokens_per_day = 3_999",
+            "25: quotas.shared.tokens_per_day: \
+          shared.tokens_per_day can hold 3999, less than the 4000 that `scribe` reserves by default: \
+          raise the limit or its burst_s, or lower max_output",
+        ),
+        (
+            "small = [\"haiku\", \"scribe\"]",
+            "medium = [\"scribe\", \"haiku\"]",
+            "27: pins.medium[1]: `haiku` is of grade small, below medium",
+        ),
+        (
+            "\"scribe\"]",
+            "\"haiku\"]",
+            "27: pins.small[1]: `haiku` is pinned twice",
+        ),
+        (
+            "\"scribe\"]",
+            "\"scrib\"]",
+            "27: pins.small[1]: there is no model `scrib` in this catalog, did you mean `scribe`?",
+        ),
+        (
+            "small = [\"haiku\", \"scribe\"]",
+            "small = \"haiku\"",
+            "27: pins.small: must be a list, not text",
+        ),
+    ]);
+    let shared = SOUND
+        .replace("[models.haiku]", "[models.shared]")
+        .replace("\"haiku\", ", "");
+    assert_eq!(
+        message(&shared),
+        "models.toml:24: quotas.shared: a model has this name too, so their accounts would share \
+         theirs: rename one"
+    );
+}
+
+#[test]
+fn prices() {
+    let band =
+        "is outside 0.001 to 1000: prices are per million tokens, not per token or per thousand";
+    check(&[
+        (
+            "currency = \"USD\", ",
+            "",
+            "14: models.haiku.price: a price needs its currency, as in `currency = \"USD\"`",
+        ),
+        (
+            "\"USD\"",
+            "\"usd\"",
+            "14: models.haiku.price.currency: `usd` is not a currency: write its \
+          three capital letters, as in `USD`",
+        ),
+        (
+            "input = 1.00",
+            "input = 0.000001",
+            &format!("14: models.haiku.price.input: 0.000001 {band}"),
+        ),
+        (
+            "input = 1.00",
+            "input = 1001",
+            &format!("14: models.haiku.price.input: 1001 {band}"),
+        ),
+        (
+            "input = 1.00",
+            "input = 0",
+            &format!("14: models.haiku.price.input: 0 {band}"),
+        ),
+        (
+            "input = 1.00",
+            "input = -1.5",
+            &format!("14: models.haiku.price.input: -1.5 {band}"),
+        ),
+        (
+            "input = 1.00",
+            "input = 1e-1",
+            "14: models.haiku.price.input: `1e-1` is not exact: write a \
+          plain decimal number with at most six decimals",
+        ),
+        (
+            "input = 1.00",
+            "input = nan",
+            "14: models.haiku.price.input: `nan` is not exact: write a \
+          plain decimal number with at most six decimals",
+        ),
+        (
+            "input = 1.00",
+            "input = 0.0750001",
+            "14: models.haiku.price.input: `0.0750001` is not \
+          exact: write a plain decimal number with at most six decimals",
+        ),
+        (
+            "input = 1.00",
+            "input = \"1.00\"",
+            "14: models.haiku.price.input: must be a decimal number, not text",
+        ),
+        (
+            "cache_read = 0.10",
+            "tiers = [{ above_input_tokens = 9, input = 2, output = 9 }, \
+          { above_input_tokens = 9, input = 3, output = 9 }]",
+            "14: models.haiku.price.tiers[1]: tiers must rise: 9 does not come after 9",
+        ),
+    ]);
+}
+
+#[test]
+fn all_problems_are_told_at_once_in_the_order_of_their_lines() {
+    let text = SOUND
+        .replace("kind = \"loopback\"", "kind = \"loop\"")
+        .replace("grade = \"small\"", "grad = \"small\"")
+        .replace("[pins]", "[pins]\nlarge = [\"scribe\"]");
+    assert_eq!(
+        message(&text),
+        "models.toml:6: providers.house.kind: `loop` is not allowed here; there is anthropic, \
+         openai-compatible, bedrock, ollama, loopback\n\
+         models.toml:7: models.haiku.grade: is missing\n\
+         models.toml:10: models.haiku.grad: unknown key, did you mean `grade`?\n\
+         models.toml:27: pins.large[0]: `scribe` is of grade medium, below large"
+    );
+}
+
+#[test]
+fn a_key_pasted_into_a_catalog_is_never_echoed() {
+    for line in [
+        "api_key = \"sk-123\"",
+        "api_key_env = \"sk-123\"",
+        "token = \"sk-123\"",
+        "api_key_env = [\"sk-123\"]",
+        "apikey_env = \"sk-123\"",
+    ] {
+        let found = message(&SOUND.replace("api_key_env = \"ACME_KEY\"", line));
+        assert!(found != "loads" && !found.contains("sk-"), "{found}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Catalogs as data: what loads, what does not and the exact words, what can be called.
+
+mod errors;
+mod loads;
