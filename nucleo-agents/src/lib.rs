@@ -7,6 +7,7 @@
 
 pub mod catalog;
 pub mod counting;
+pub mod picker;
 pub mod providers;
 pub mod transport;
 pub mod wire;

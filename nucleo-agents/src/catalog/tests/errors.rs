@@ -116,9 +116,9 @@ fn keys() {
             "24: models.haiku: stands here for the second time",
         ),
         (
-            "[models.scribe]",
-            "[models.\"the scribe\"]",
-            "15: models.\"the scribe\": a name is 1 to 128 letters, digits and `-_.:/@`",
+            "[quotas.shared]",
+            "[quotas.\"the pool\"]\nmax_concurrent = 1\n[quotas.shared]",
+            "24: quotas.\"the pool\": a name is 1 to 128 letters, digits and `-_.:/@`",
         ),
         (
             "[pins]",
