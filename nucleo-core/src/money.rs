@@ -112,10 +112,7 @@ impl Money {
     /// Past 1.7e26 units: no bill is that long, so a sum that is, is a bug.
     pub fn plus(self, other: Self) -> Result<Self, CurrencyMismatch> {
         self.same(other)?;
-        let pico = self
-            .pico
-            .checked_add(other.pico)
-            .expect("a sum of money past 1e26 units");
+        let pico = self.pico.checked_add(other.pico).expect("a sum of money past 1e26 units");
         Ok(Self { pico, ..self })
     }
 
@@ -127,10 +124,7 @@ impl Money {
     /// # Panics
     /// Past 1.7e26 units, as [`Money::plus`].
     pub fn minus(self, other: Self) -> Result<Self, CurrencyMismatch> {
-        self.plus(Self {
-            pico: -other.pico,
-            ..other
-        })
+        self.plus(Self { pico: -other.pico, ..other })
     }
 
     /// This amount `n` times.
@@ -139,10 +133,7 @@ impl Money {
     /// Past 1.7e26 units, as [`Money::plus`].
     #[must_use]
     pub fn times(self, n: u64) -> Self {
-        let pico = self
-            .pico
-            .checked_mul(i128::from(n))
-            .expect("a product past 1e26 units");
+        let pico = self.pico.checked_mul(i128::from(n)).expect("a product past 1e26 units");
         Self { pico, ..self }
     }
 
@@ -159,10 +150,7 @@ impl Money {
         if self.currency == other.currency {
             return Ok(());
         }
-        Err(CurrencyMismatch {
-            left: self.currency,
-            right: other.currency,
-        })
+        Err(CurrencyMismatch { left: self.currency, right: other.currency })
     }
 }
 
@@ -186,9 +174,8 @@ pub fn parse_pico(text: &str) -> Result<i128, MoneyError> {
     if whole.len() > 24 || part.len() > 12 || whole.is_empty() {
         return Err(MoneyError::Range(text.to_owned()));
     }
-    let number: i128 = format!("{whole}{part:0<12}")
-        .parse()
-        .map_err(|_| MoneyError::Range(text.to_owned()))?;
+    let number: i128 =
+        format!("{whole}{part:0<12}").parse().map_err(|_| MoneyError::Range(text.to_owned()))?;
     Ok(if negative { -number } else { number })
 }
 
@@ -201,10 +188,7 @@ impl FromStr for Money {
             return Err(MoneyError::Form(text.to_owned()));
         };
         let pico = parse_pico(amount).map_err(|_| MoneyError::Form(text.to_owned()))?;
-        Ok(Self {
-            pico,
-            currency: currency.parse()?,
-        })
+        Ok(Self { pico, currency: currency.parse()? })
     }
 }
 
@@ -215,13 +199,7 @@ impl fmt::Display for Money {
         let abs = self.pico.unsigned_abs();
         let part = format!("{:012}", abs % PICO.unsigned_abs());
         let shown = part.trim_end_matches('0').len().max(2);
-        write!(
-            f,
-            "{sign}{}.{} {}",
-            abs / PICO.unsigned_abs(),
-            &part[..shown],
-            self.currency
-        )
+        write!(f, "{sign}{}.{} {}", abs / PICO.unsigned_abs(), &part[..shown], self.currency)
     }
 }
 
@@ -276,35 +254,18 @@ mod tests {
 
     #[test]
     fn reads_what_it_prints() {
-        for text in [
-            "0.0132 USD",
-            "5.00 EUR",
-            "-0.000000000001 USD",
-            "123456789.10 CHF",
-        ] {
+        for text in ["0.0132 USD", "5.00 EUR", "-0.000000000001 USD", "123456789.10 CHF"] {
             assert_eq!(text.parse::<Money>().unwrap().to_string(), text);
         }
     }
 
     #[test]
     fn refuses_what_is_not_money() {
-        for text in [
-            "",
-            "5",
-            "USD 5",
-            "5 usd",
-            "5 USD now",
-            "1e3 USD",
-            "5. USD",
-            ".5 USD",
-            "- USD",
-        ] {
+        for text in ["", "5", "USD 5", "5 usd", "5 USD now", "1e3 USD", "5. USD", ".5 USD", "- USD"]
+        {
             assert!(text.parse::<Money>().is_err(), "{text}");
         }
-        assert!(
-            "0.0000000000001 USD".parse::<Money>().is_err(),
-            "13 decimals are not exact"
-        );
+        assert!("0.0000000000001 USD".parse::<Money>().is_err(), "13 decimals are not exact");
     }
 
     #[test]

@@ -155,11 +155,7 @@ impl std::ops::Add<Span> for Time {
     /// # Panics
     /// Past [`Time::MAX`]; use [`Time::saturating_add`] where a span comes from outside.
     fn add(self, span: Span) -> Self {
-        Self(
-            self.0
-                .checked_add(span.0)
-                .expect("an instant past the end of time"),
-        )
+        Self(self.0.checked_add(span.0).expect("an instant past the end of time"))
     }
 }
 
@@ -168,11 +164,7 @@ impl std::ops::Add for Span {
     /// # Panics
     /// Past [`Span::MAX`]; use [`Span::saturating_add`] where a span comes from outside.
     fn add(self, other: Self) -> Self {
-        Self(
-            self.0
-                .checked_add(other.0)
-                .expect("a span past the end of time"),
-        )
+        Self(self.0.checked_add(other.0).expect("a span past the end of time"))
     }
 }
 

@@ -41,9 +41,7 @@ impl Usage {
     /// All input tokens, cached ones included.
     #[must_use]
     pub const fn input_total(&self) -> u64 {
-        self.input
-            .saturating_add(self.cache_write)
-            .saturating_add(self.cache_read)
+        self.input.saturating_add(self.cache_write).saturating_add(self.cache_read)
     }
 
     /// All output tokens, reasoning included.

@@ -50,9 +50,7 @@ impl Catalog {
         if let Status::Closed(reason) = &model.status {
             return Err(NotCallable::Closed(Arc::clone(reason)));
         }
-        let provider = self
-            .provider(&model.provider)
-            .expect("the loader resolved every provider");
+        let provider = self.provider(&model.provider).expect("the loader resolved every provider");
         if !provider.kind.is_compiled() {
             return Err(NotCallable::NotCompiled(provider.kind));
         }

@@ -47,10 +47,8 @@ impl Catalog {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let path = path.as_ref();
         let file: Arc<str> = path.display().to_string().into();
-        let text = std::fs::read_to_string(path).map_err(|source| LoadError::Unreadable {
-            file: Arc::clone(&file),
-            source,
-        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| LoadError::Unreadable { file: Arc::clone(&file), source })?;
         Self::parse(&file, &text)
     }
 
@@ -92,9 +90,7 @@ impl Catalog {
     /// The provider `name`.
     #[must_use]
     pub fn provider(&self, name: &str) -> Option<&ProviderEntry> {
-        self.providers
-            .iter()
-            .find(|provider| &*provider.name == name)
+        self.providers.iter().find(|provider| &*provider.name == name)
     }
 
     /// All models, in the order of the file.
@@ -122,15 +118,9 @@ impl Catalog {
     /// All accounts to be opened: the quotas', then the models', each in the order of the file.
     #[must_use]
     pub fn accounts(&self) -> Vec<AccountSpec> {
-        let quotas = self
-            .quotas
-            .iter()
-            .map(|quota| quota.limits.accounts(&quota.name));
+        let quotas = self.quotas.iter().map(|quota| quota.limits.accounts(&quota.name));
         let own = |model: &Arc<ModelEntry>| Some(model.limits.as_ref()?.accounts(&model.id));
-        quotas
-            .chain(self.models.iter().filter_map(own))
-            .flatten()
-            .collect()
+        quotas.chain(self.models.iter().filter_map(own)).flatten().collect()
     }
 
     /// The catalog of entries that were read and checked.
@@ -141,13 +131,7 @@ impl Catalog {
         quotas: Vec<Quota>,
         pins: BTreeMap<Grade, Vec<Arc<str>>>,
     ) -> Self {
-        let mut catalog = Self {
-            name: name.into(),
-            providers,
-            models: Vec::new(),
-            quotas,
-            pins,
-        };
+        let mut catalog = Self { name: name.into(), providers, models: Vec::new(), quotas, pins };
         for mut model in models {
             model.accounts = catalog.account_names(&model);
             catalog.models.push(Arc::new(model));
@@ -156,10 +140,7 @@ impl Catalog {
     }
 
     fn account_names(&self, model: &ModelEntry) -> Vec<Arc<str>> {
-        let quota = self
-            .quotas
-            .iter()
-            .find(|quota| Some(&quota.name) == model.quota.as_ref());
+        let quota = self.quotas.iter().find(|quota| Some(&quota.name) == model.quota.as_ref());
         let specs = match (&model.limits, quota) {
             (Some(limits), _) => limits.accounts(&model.id),
             (None, Some(quota)) => quota.limits.accounts(&quota.name),

@@ -76,9 +76,7 @@ impl Credentials {
             let key = text.and_then(|text| sound(text, source));
             Some((Arc::clone(&provider.name), key))
         };
-        Self {
-            keys: catalog.providers().filter_map(key).collect(),
-        }
+        Self { keys: catalog.providers().filter_map(key).collect() }
     }
 
     /// The key of a provider; `None` when it needs none.
@@ -91,10 +89,8 @@ impl Credentials {
 }
 
 fn read(path: &Path) -> Result<String, NoKey> {
-    std::fs::read_to_string(path).map_err(|error| NoKey::Unreadable {
-        path: path.to_owned(),
-        kind: error.kind(),
-    })
+    std::fs::read_to_string(path)
+        .map_err(|error| NoKey::Unreadable { path: path.to_owned(), kind: error.kind() })
 }
 
 fn sound(text: String, source: &KeySource) -> Result<SecretString, NoKey> {
@@ -114,8 +110,6 @@ impl fmt::Debug for Credentials {
             Ok(_) => "a key".to_owned(),
             Err(error) => error.to_string(),
         };
-        f.debug_map()
-            .entries(self.keys.iter().map(|(name, key)| (name, shown(key))))
-            .finish()
+        f.debug_map().entries(self.keys.iter().map(|(name, key)| (name, shown(key)))).finish()
     }
 }

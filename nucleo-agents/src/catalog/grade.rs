@@ -41,14 +41,8 @@ pub struct UnknownGrade(pub String);
 
 impl Grade {
     /// All of them, lowest first.
-    pub const ALL: [Self; 6] = [
-        Self::Micro,
-        Self::Small,
-        Self::Medium,
-        Self::Large,
-        Self::Xl,
-        Self::Mega,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Micro, Self::Small, Self::Medium, Self::Large, Self::Xl, Self::Mega];
 
     /// The word used in catalogs, commands and output.
     #[must_use]

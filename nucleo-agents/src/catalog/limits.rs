@@ -156,39 +156,18 @@ impl Limits {
         use Dimension::{Concurrent, InputTokens, OutputTokens, Requests, Tokens};
         let clocked = |rate: Option<u64>, dimension, period, limit| {
             let burst = self.burst(rate?, dimension, period);
-            let suffix = if period == Period::Second {
-                "_per_second"
-            } else {
-                ""
-            };
-            let capacity = Capacity::Clocked {
-                rate: rate?,
-                period,
-                burst,
-            };
+            let suffix = if period == Period::Second { "_per_second" } else { "" };
+            let capacity = Capacity::Clocked { rate: rate?, period, burst };
             Some(spec(owner, dimension, suffix, capacity, limit))
         };
         let daily = |quota: Option<u64>, dimension, limit| {
-            let capacity = Capacity::Daily {
-                quota: quota?,
-                zone: Arc::clone(&self.zone),
-            };
+            let capacity = Capacity::Daily { quota: quota?, zone: Arc::clone(&self.zone) };
             Some(spec(owner, dimension, "_per_day", capacity, limit))
         };
         let permits = self.max_concurrent.map(Capacity::Permits);
         [
-            clocked(
-                self.requests_per_minute,
-                Requests,
-                Period::Minute,
-                "requests_per_minute",
-            ),
-            clocked(
-                self.tokens_per_minute,
-                Tokens,
-                Period::Minute,
-                "tokens_per_minute",
-            ),
+            clocked(self.requests_per_minute, Requests, Period::Minute, "requests_per_minute"),
+            clocked(self.tokens_per_minute, Tokens, Period::Minute, "tokens_per_minute"),
             clocked(
                 self.input_tokens_per_minute,
                 InputTokens,
@@ -201,12 +180,7 @@ impl Limits {
                 Period::Minute,
                 "output_tokens_per_minute",
             ),
-            clocked(
-                self.requests_per_second,
-                Requests,
-                Period::Second,
-                "requests_per_second",
-            ),
+            clocked(self.requests_per_second, Requests, Period::Second, "requests_per_second"),
             daily(self.requests_per_day, Requests, "requests_per_day"),
             daily(self.tokens_per_day, Tokens, "tokens_per_day"),
             permits.map(|capacity| spec(owner, Concurrent, "", capacity, "max_concurrent")),
@@ -218,18 +192,12 @@ impl Limits {
 
     /// Our cap: floor(rate x (burst_s x 1000 - headroom_ms) / period in ms).
     fn burst(&self, rate: u64, dimension: Dimension, period: Period) -> u64 {
-        let burst_ms = self
-            .burst_s
-            .map_or(period.as_millis(), |seconds| seconds * 1_000);
+        let burst_ms = self.burst_s.map_or(period.as_millis(), |seconds| seconds * 1_000);
         // A headroom longer than the burst leaves nothing, which is refused where tokens matter.
         let kept_ms = burst_ms.saturating_sub(self.headroom_ms);
         let burst = u128::from(rate) * u128::from(kept_ms) / u128::from(period.as_millis());
         let burst = u64::try_from(burst).expect("the loader bounds rate and burst_s");
-        if dimension == Dimension::Requests {
-            burst.max(1)
-        } else {
-            burst
-        }
+        if dimension == Dimension::Requests { burst.max(1) } else { burst }
     }
 }
 
@@ -241,30 +209,17 @@ fn spec(
     limit: &'static str,
 ) -> AccountSpec {
     let name = format!("{owner}.{}{suffix}", dimension.name()).into();
-    AccountSpec {
-        name,
-        dimension,
-        capacity,
-        limit,
-    }
+    AccountSpec { name, dimension, capacity, limit }
 }
 
 impl fmt::Display for AccountSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = self.dimension.name().replace('_', " ");
         match &self.capacity {
-            Capacity::Clocked {
-                rate,
-                period: Period::Minute,
-                ..
-            } => {
+            Capacity::Clocked { rate, period: Period::Minute, .. } => {
                 write!(f, "{rate} {counted}/min")
             }
-            Capacity::Clocked {
-                rate,
-                period: Period::Second,
-                ..
-            } => {
+            Capacity::Clocked { rate, period: Period::Second, .. } => {
                 write!(f, "{rate} {counted}/s")
             }
             Capacity::Daily { quota, zone } => write!(f, "{quota} {counted}/day ({zone})"),
@@ -306,20 +261,10 @@ mod tests {
             (10, Requests, Period::Second, Some(3), 0, 30),
             (1, Requests, Period::Minute, Some(1), 1_000, 1),
             (100, Tokens, Period::Minute, Some(1), 2_000, 0),
-            (
-                1_000_000_000_000_000,
-                Tokens,
-                Period::Second,
-                Some(3_600),
-                0,
-                3_600 * 10_u64.pow(15),
-            ),
+            (1_000_000_000_000_000, Tokens, Period::Second, Some(3_600), 0, 3_600 * 10_u64.pow(15)),
         ] {
             let found = limits(burst_s, headroom_ms).burst(rate, dimension, period);
-            assert_eq!(
-                found, cap,
-                "{rate} {dimension:?} {period:?} {burst_s:?} {headroom_ms}"
-            );
+            assert_eq!(found, cap, "{rate} {dimension:?} {period:?} {burst_s:?} {headroom_ms}");
         }
     }
 
@@ -333,10 +278,7 @@ mod tests {
                 // In units of 1/60000: what may arrive in one instant against what it may be.
                 let bunched = u128::from(cap) * 60_000 + u128::from(rate) * 100;
                 let allowed = u128::from(rate) * u128::from(burst_s) * 1_000;
-                assert!(
-                    cap == 0 || bunched <= allowed,
-                    "rate {rate}, burst_s {burst_s}"
-                );
+                assert!(cap == 0 || bunched <= allowed, "rate {rate}, burst_s {burst_s}");
             }
         }
     }
@@ -354,11 +296,7 @@ mod tests {
             max_concurrent: Some(9),
             ..limits(None, 100)
         };
-        let names: Vec<_> = all
-            .accounts("haiku")
-            .into_iter()
-            .map(|spec| spec.name)
-            .collect();
+        let names: Vec<_> = all.accounts("haiku").into_iter().map(|spec| spec.name).collect();
         let expected = "haiku.requests haiku.tokens haiku.input_tokens haiku.output_tokens \
                         haiku.requests_per_second haiku.requests_per_day haiku.tokens_per_day \
                         haiku.concurrent";

@@ -57,11 +57,7 @@ impl PriceEntry {
     #[must_use]
     pub fn rates(&self, input_tokens: u64) -> &Rates {
         let reached = |tier: &&PriceTier| tier.above_input_tokens < input_tokens;
-        self.tiers
-            .iter()
-            .rev()
-            .find(reached)
-            .map_or(&self.base, |tier| &tier.rates)
+        self.tiers.iter().rev().find(reached).map_or(&self.base, |tier| &tier.rates)
     }
 
     /// What `tokens` cost at the plain input and output prices, in 1e-18 of the unit.

@@ -56,13 +56,8 @@ pub enum KeySource {
 
 impl ProviderKind {
     /// All kinds that a catalog may name, compiled in or not.
-    pub const ALL: [Self; 5] = [
-        Self::Anthropic,
-        Self::OpenaiCompatible,
-        Self::Bedrock,
-        Self::Ollama,
-        Self::Loopback,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Anthropic, Self::OpenaiCompatible, Self::Bedrock, Self::Ollama, Self::Loopback];
 
     /// The word used in catalogs.
     #[must_use]

@@ -72,10 +72,7 @@ impl Catalog {
             price: price(model),
             not_callable: self.entry_callable(model, credentials).err(),
         };
-        CheckReport {
-            catalog: self.name().into(),
-            models: self.models().map(row).collect(),
-        }
+        CheckReport { catalog: self.name().into(), models: self.models().map(row).collect() }
     }
 }
 
@@ -94,10 +91,7 @@ impl CheckReport {
     /// How many models can be called.
     #[must_use]
     pub fn callable(&self) -> usize {
-        self.models
-            .iter()
-            .filter(|row| row.not_callable.is_none())
-            .count()
+        self.models.iter().filter(|row| row.not_callable.is_none()).count()
     }
 }
 
@@ -105,11 +99,7 @@ impl CheckRow {
     fn cells(&self) -> [String; 9] {
         let limits: Vec<String> = self.limits.iter().map(AccountSpec::to_string).collect();
         let or = |text: String, none: &str| {
-            if text.is_empty() {
-                none.to_owned()
-            } else {
-                text
-            }
+            if text.is_empty() { none.to_owned() } else { text }
         };
         [
             self.id.to_string(),
@@ -120,9 +110,7 @@ impl CheckRow {
             self.max_output.to_string(),
             or(limits.join(", "), "none"),
             or(self.price.clone().unwrap_or_default(), "none"),
-            self.not_callable
-                .as_ref()
-                .map_or_else(|| "yes".to_owned(), |why| format!("no: {why}")),
+            self.not_callable.as_ref().map_or_else(|| "yes".to_owned(), |why| format!("no: {why}")),
         ]
     }
 }
@@ -152,11 +140,6 @@ impl fmt::Display for CheckReport {
             }
             writeln!(f, "{}", line.trim_end())?;
         }
-        write!(
-            f,
-            "{} of {} models can be called",
-            self.callable(),
-            self.models.len()
-        )
+        write!(f, "{} of {} models can be called", self.callable(), self.models.len())
     }
 }

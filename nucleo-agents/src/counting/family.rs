@@ -45,13 +45,8 @@ const UNMEASURED: u64 = 125;
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Openai,
-        Self::Anthropic,
-        Self::Other,
-        Self::Loopback,
-        Self::Bytes,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Openai, Self::Anthropic, Self::Other, Self::Loopback, Self::Bytes];
 
     /// The word used in catalogs, as in `counter = "loopback"`.
     #[must_use]
@@ -121,10 +116,7 @@ mod tests {
         for (text, counted) in COUNTED {
             let found = count(Family::Openai, text);
             assert!(found >= *counted, "{found} for {counted}: {text:.40}");
-            assert!(
-                found * 100 <= counted * 120,
-                "{found} for {counted}: {text:.40}"
-            );
+            assert!(found * 100 <= counted * 120, "{found} for {counted}: {text:.40}");
         }
     }
 

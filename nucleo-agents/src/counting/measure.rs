@@ -55,21 +55,13 @@ impl TextSize {
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         let bytes = text.len() as u64;
-        Self {
-            bytes,
-            quads: bytes.div_ceil(4),
-            pieces: pieces(text.as_bytes()),
-            messages: 0,
-        }
+        Self { bytes, quads: bytes.div_ceil(4), pieces: pieces(text.as_bytes()), messages: 0 }
     }
 
     /// The size of one message.
     #[must_use]
     pub fn of_message(text: &str) -> Self {
-        Self {
-            messages: 1,
-            ..Self::of_text(text)
-        }
+        Self { messages: 1, ..Self::of_text(text) }
     }
 
     /// The size of several messages.
@@ -130,14 +122,7 @@ fn pieces(bytes: &[u8]) -> u64 {
         } else if first.is_ascii_whitespace() {
             let length = run(rest, u8::is_ascii_whitespace);
             let breaks = rest[..length].contains(&b'\n');
-            (
-                length,
-                if breaks {
-                    LINE_BREAK
-                } else {
-                    u64::from(length > 1) * GAP
-                },
-            )
+            (length, if breaks { LINE_BREAK } else { u64::from(length > 1) * GAP })
         } else if first.is_ascii_punctuation() {
             let length = run(rest, u8::is_ascii_punctuation);
             (length, PUNCTUATION + (length as u64 - 1) * MORE_PUNCTUATION)

@@ -54,12 +54,7 @@ impl Picker {
             seen.push(*currency);
             first
         });
-        Self {
-            catalog,
-            barred,
-            turned_off: BTreeMap::new(),
-            currencies,
-        }
+        Self { catalog, barred, turned_off: BTreeMap::new(), currencies }
     }
 
     /// Takes an entry out until it is turned on again, as after a failed probe.
@@ -92,9 +87,7 @@ impl Picker {
             Target::Model(id) => self.by_model(id, request)?,
         };
         let chosen = in_view_of(&candidates, history);
-        Ok(Arc::clone(
-            chosen.expect("there is a candidate, or an error was returned"),
-        ))
+        Ok(Arc::clone(chosen.expect("there is a candidate, or an error was returned")))
     }
 
     /// The entries of the lowest grade, from `floor` up, that has one which serves.
@@ -111,20 +104,14 @@ impl Picker {
                     Ok(()) => candidates.push(entry),
                     // A pin of a lower grade may have named it already.
                     Err(_) if passed.iter().any(|other| other.entry == entry.id) => {}
-                    Err(why) => passed.push(Passed {
-                        entry: Arc::clone(&entry.id),
-                        why,
-                    }),
+                    Err(why) => passed.push(Passed { entry: Arc::clone(&entry.id), why }),
                 }
             }
             if !candidates.is_empty() {
                 return Ok(candidates);
             }
         }
-        Err(NothingCallable {
-            target: request.target.clone(),
-            passed,
-        })
+        Err(NothingCallable { target: request.target.clone(), passed })
     }
 
     /// All entries that a grade offers, in order: its pins, then its others, cheapest first.
@@ -145,16 +132,10 @@ impl Picker {
         let Some(price) = &entry.price else {
             return (usize::MAX, 0);
         };
-        let place = self
-            .currencies
-            .iter()
-            .position(|currency| *currency == price.currency);
+        let place = self.currencies.iter().position(|currency| *currency == price.currency);
         let place = place.expect("every price's currency was noted at the start");
         let input = entry.counter.tokens(&request.input);
-        let tokens = Reserved {
-            input,
-            output: request.output_of(entry),
-        };
+        let tokens = Reserved { input, output: request.output_of(entry) };
         (place, price.weight(&tokens))
     }
 
@@ -164,19 +145,13 @@ impl Picker {
         id: &str,
         request: &Request,
     ) -> Result<Vec<&Arc<ModelEntry>>, NothingCallable> {
-        let nothing = |passed| NothingCallable {
-            target: request.target.clone(),
-            passed,
-        };
+        let nothing = |passed| NothingCallable { target: request.target.clone(), passed };
         let Some(entry) = self.catalog.model(id) else {
             return Err(nothing(Vec::new()));
         };
         // Who names an entry gets that one or an error; the siblings are there for its failures.
         if let Err(why) = self.serves(entry, request) {
-            return Err(nothing(vec![Passed {
-                entry: Arc::clone(&entry.id),
-                why,
-            }]));
+            return Err(nothing(vec![Passed { entry: Arc::clone(&entry.id), why }]));
         }
         let sibling = |other: &&Arc<ModelEntry>| {
             let route = other.identity == entry.identity && other.id != entry.id;
@@ -191,9 +166,7 @@ impl Picker {
             return Err(WhyPassed::NotCallable(why.clone()));
         }
         if let Some(reason) = self.turned_off.get(&entry.id) {
-            return Err(WhyPassed::NotCallable(NotCallable::TurnedOff(Arc::clone(
-                reason,
-            ))));
+            return Err(WhyPassed::NotCallable(NotCallable::TurnedOff(Arc::clone(reason))));
         }
         request.fits(entry)
     }
@@ -208,10 +181,7 @@ fn in_view_of<'a>(
     let Some(last) = history.last() else {
         return candidates.first().copied();
     };
-    let failed = candidates
-        .iter()
-        .find(|entry| entry.id == last.entry)
-        .copied();
+    let failed = candidates.iter().find(|entry| entry.id == last.entry).copied();
     if !last.signal.leaves_route() && failed.is_some() {
         return failed;
     }

@@ -117,20 +117,13 @@ impl Request {
     /// A request that states no output.
     #[must_use]
     pub fn new(target: impl Into<Target>, input: TextSize) -> Self {
-        Self {
-            target: target.into(),
-            input,
-            output: None,
-        }
+        Self { target: target.into(), input, output: None }
     }
 
     /// Declares the output, in tokens.
     #[must_use]
     pub fn output(self, tokens: u64) -> Self {
-        Self {
-            output: Some(tokens),
-            ..self
-        }
+        Self { output: Some(tokens), ..self }
     }
 
     /// The output that `entry` would reserve: what is declared, or the default within its ceiling.
@@ -146,19 +139,12 @@ impl Request {
     pub fn fits(&self, entry: &ModelEntry) -> Result<(), WhyPassed> {
         let output = self.output_of(entry);
         if output > entry.max_output {
-            return Err(WhyPassed::Output {
-                max_output: entry.max_output,
-                asked: output,
-            });
+            return Err(WhyPassed::Output { max_output: entry.max_output, asked: output });
         }
         let input = entry.counter.tokens(&self.input);
         let needed = u128::from(input) + u128::from(output);
         if needed > u128::from(entry.context) {
-            return Err(WhyPassed::Context {
-                context: entry.context,
-                input,
-                output,
-            });
+            return Err(WhyPassed::Context { context: entry.context, input, output });
         }
         Ok(())
     }

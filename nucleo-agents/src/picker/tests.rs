@@ -11,9 +11,7 @@ fn picker(shape: &str) -> Picker {
         "[providers.house]\nkind = \"loopback\"\n[providers.far]\nkind = \"bedrock\"\n".to_owned();
     for entry in entries.split_whitespace() {
         let parts: Vec<_> = entry.split(':').collect();
-        let [id, grade, identity, price] = parts[..] else {
-            panic!("{entry}")
-        };
+        let [id, grade, identity, price] = parts[..] else { panic!("{entry}") };
         let (provider, id) = match id.strip_prefix('!') {
             Some(id) => ("far", id),
             None => ("house", id),
@@ -51,10 +49,7 @@ fn history(words: &str) -> Vec<PastFailure> {
             "form" => Signal::Correction,
             other => panic!("{other}"),
         };
-        PastFailure {
-            entry: entry.into(),
-            signal,
-        }
+        PastFailure { entry: entry.into(), signal }
     };
     words.split_whitespace().map(failure).collect()
 }
@@ -70,22 +65,14 @@ fn pins_then_the_cheapest_then_the_next_grade_up() {
         ("a:small:a:2USD b:small:b:1USD", Small, "b"),
         ("a:small:a:2USD b:small:b:1USD | small=a", Small, "a"),
         ("a:small:a:2USD b:small:b:1USD | small=a,b", Small, "a"),
-        (
-            "!a:small:a:2USD b:small:b:1USD c:small:c:3USD | small=a,c",
-            Small,
-            "c",
-        ),
+        ("!a:small:a:2USD b:small:b:1USD c:small:c:3USD | small=a,c", Small, "c"),
         ("!a:small:a:2USD b:small:b:1USD | small=a", Small, "b"),
         ("a:small:a:1USD b:small:b:1USD", Small, "a"),
         ("a:small:a: b:small:b:900USD", Small, "b"),
         ("a:small:a:9EUR b:small:b:1USD c:small:c:8EUR", Small, "c"),
         ("a:large:a:1USD b:medium:b:5USD", Micro, "b"),
         ("a:large:a:1USD b:medium:b:5USD", Large, "a"),
-        (
-            "!a:small:a:1USD b:medium:b:5USD c:medium:c:1USD | medium=b",
-            Small,
-            "b",
-        ),
+        ("!a:small:a:1USD b:medium:b:5USD c:medium:c:1USD | medium=b", Small, "b"),
         ("a:large:a:5USD b:small:b:1USD | small=a", Small, "a"),
         ("a:xl:a:1USD b:mega:b:1USD", Medium, "a"),
         ("a:small:a:1USD b:mega:b:1USD", Xl, "b"),
@@ -114,47 +101,28 @@ fn a_failed_route_gives_way_to_a_sibling_then_to_the_next_of_its_grade() {
         ("gone:529", "a"),
         ("gone:form", "a"),
     ] {
-        let picked = picker(shape)
-            .pick(&request(Grade::Small), &history(past))
-            .unwrap();
+        let picked = picker(shape).pick(&request(Grade::Small), &history(past)).unwrap();
         assert_eq!(&*picked.id, expected, "{past}");
     }
     let alone = picker("a:small:x:1USD d:large:z:9USD");
-    let picked = alone
-        .pick(&request(Grade::Small), &history("a:529 a:529"))
-        .unwrap();
-    assert_eq!(
-        &*picked.id, "a",
-        "an overload never climbs to a dearer grade"
-    );
+    let picked = alone.pick(&request(Grade::Small), &history("a:529 a:529")).unwrap();
+    assert_eq!(&*picked.id, "a", "an overload never climbs to a dearer grade");
 }
 
 #[test]
 fn a_named_model_is_that_one_or_an_error() {
     let picker = picker("a:small:x:1USD b:large:x:9USD !c:small:x:1USD d:small:y:1USD");
     assert_eq!(&*picker.pick(&request("a"), &[]).unwrap().id, "a");
-    assert_eq!(
-        &*picker.pick(&request("a"), &history("a:529")).unwrap().id,
-        "b"
-    );
-    assert_eq!(
-        &*picker.pick(&request("d"), &history("d:529")).unwrap().id,
-        "d"
-    );
+    assert_eq!(&*picker.pick(&request("a"), &history("a:529")).unwrap().id, "b");
+    assert_eq!(&*picker.pick(&request("d"), &history("d:529")).unwrap().id, "d");
     for (id, said) in [
         (
             "c",
             "nothing in the catalog serves model `c`: c (this build has no provider of kind `bedrock`)",
         ),
-        (
-            "e",
-            "nothing in the catalog serves model `e`: it has no such entry",
-        ),
+        ("e", "nothing in the catalog serves model `e`: it has no such entry"),
     ] {
-        assert_eq!(
-            picker.pick(&request(id), &[]).unwrap_err().to_string(),
-            said
-        );
+        assert_eq!(picker.pick(&request(id), &[]).unwrap_err().to_string(), said);
     }
 }
 
@@ -164,35 +132,21 @@ fn what_cannot_hold_the_request_is_passed_over() {
     let picker = picker(shape);
     let most = TextSize::of_message(&"x".repeat(4 * (9_000 - 4)));
     let over = TextSize::of_message(&"x".repeat(4 * (9_000 - 4) + 1));
-    assert_eq!(
-        &*picker
-            .pick(&Request::new(Grade::Small, most), &[])
-            .unwrap()
-            .id,
-        "a"
-    );
-    let error = picker
-        .pick(&Request::new(Grade::Small, over), &[])
-        .unwrap_err();
+    assert_eq!(&*picker.pick(&Request::new(Grade::Small, most), &[]).unwrap().id, "a");
+    let error = picker.pick(&Request::new(Grade::Small, over), &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "nothing in the catalog serves grade small or above: a (holds 10000 tokens, the request \
          needs 9001 of input and 1000 of output); b (holds 10000 tokens, the request needs 9001 of \
          input and 1000 of output)"
     );
-    let error = picker
-        .pick(&request(Grade::Medium).output(1_001), &[])
-        .unwrap_err();
+    let error = picker.pick(&request(Grade::Medium).output(1_001), &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "nothing in the catalog serves grade medium or above: b (gives at most 1000 tokens of \
          output, 1001 are asked)"
     );
-    assert!(
-        picker
-            .pick(&request(Grade::Small).output(1_000), &[])
-            .is_ok()
-    );
+    assert!(picker.pick(&request(Grade::Small).output(1_000), &[]).is_ok());
     let error = picker.pick(&request(Grade::Mega), &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -206,10 +160,7 @@ fn what_is_turned_off_is_passed_over_until_it_is_turned_on() {
     picker.turn_off("a", "out of credit");
     assert_eq!(&*picker.pick(&request(Grade::Small), &[]).unwrap().id, "b");
     let error = picker.pick(&request("a"), &[]).unwrap_err();
-    assert!(
-        error.to_string().ends_with("a (turned off: out of credit)"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("a (turned off: out of credit)"), "{error}");
     picker.turn_on("a");
     assert_eq!(&*picker.pick(&request(Grade::Small), &[]).unwrap().id, "a");
 }

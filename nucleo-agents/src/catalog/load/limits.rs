@@ -61,14 +61,10 @@ pub(super) fn read(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Lim
         limits.burst_s = field.number(problems, 1, BURST_S_MAX);
     }
     if let Some(field) = section.optional("headroom_ms") {
-        limits.headroom_ms = field
-            .number(problems, 0, HEADROOM_MS_MAX)
-            .unwrap_or(HEADROOM_MS_DEFAULT);
+        limits.headroom_ms =
+            field.number(problems, 0, HEADROOM_MS_MAX).unwrap_or(HEADROOM_MS_DEFAULT);
     }
-    if let Some(zone) = section
-        .optional("zone")
-        .and_then(|field| zone(problems, &field))
-    {
+    if let Some(zone) = section.optional("zone").and_then(|field| zone(problems, &field)) {
         limits.zone = zone.into();
     }
     check_effect(problems, &section, &field.path);

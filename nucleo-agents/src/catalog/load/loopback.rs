@@ -11,12 +11,7 @@ use super::problems::Problems;
 use super::section::Field;
 use crate::catalog::{Faults, LoopbackEntry, Rule};
 
-const KEYS: &[&str] = &[
-    "first_token_ms",
-    "per_token_us",
-    "output_tokens",
-    "faults_permille",
-];
+const KEYS: &[&str] = &["first_token_ms", "per_token_us", "output_tokens", "faults_permille"];
 const FAULTS: &[&str] = &[
     "rate_limited",
     "overloaded",
@@ -54,10 +49,8 @@ pub(super) fn read(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Loo
 
 fn range(problems: &mut Problems<'_>, field: &Field<'_>, min: u64, max: u64) -> Option<(u64, u64)> {
     let list = field.list(problems)?;
-    let ends: Option<Vec<u64>> = list
-        .iter()
-        .map(|field| field.number(problems, min, max))
-        .collect();
+    let ends: Option<Vec<u64>> =
+        list.iter().map(|field| field.number(problems, min, max)).collect();
     match ends?[..] {
         [low, high] if low <= high => Some((low, high)),
         _ => {
@@ -71,9 +64,7 @@ fn faults(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Faults> {
     let section = field.table(problems, FAULTS)?;
     let mut sum = 0;
     let mut fault = |key| {
-        let share = section
-            .optional(key)
-            .and_then(|field| field.number(problems, 0, 1_000));
+        let share = section.optional(key).and_then(|field| field.number(problems, 0, 1_000));
         let share = share.unwrap_or(0);
         sum += share;
         share

@@ -55,22 +55,15 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Catalog, Vec<Problem>> {
     let root = Section::root(&mut problems, document.get_ref(), allowed);
     let mut draft = Draft::default();
     for (name, field) in root.named(&mut problems, "providers") {
-        draft
-            .providers
-            .extend(provider::read(&mut problems, &name, &field, file));
+        draft.providers.extend(provider::read(&mut problems, &name, &field, file));
     }
     for (name, field) in root.named(&mut problems, "quotas") {
         let limits = limits::read(&mut problems, &field);
-        draft.quotas.extend(limits.map(|limits| Quota {
-            name: name.into(),
-            limits,
-        }));
+        draft.quotas.extend(limits.map(|limits| Quota { name: name.into(), limits }));
     }
     let names = model::Names::of(&root, &draft.providers);
     for (id, field) in root.named(&mut problems, "models") {
-        draft
-            .models
-            .extend(model::read(&mut problems, &id, &field, &names));
+        draft.models.extend(model::read(&mut problems, &id, &field, &names));
     }
     draft.pins = pins::read(&mut problems, &root, &names);
     relations::check(&mut problems, &draft);
@@ -78,11 +71,5 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Catalog, Vec<Problem>> {
     if !list.is_empty() {
         return Err(list);
     }
-    Ok(Catalog::of(
-        file,
-        draft.providers,
-        draft.models,
-        draft.quotas,
-        draft.pins,
-    ))
+    Ok(Catalog::of(file, draft.providers, draft.models, draft.quotas, draft.pins))
 }

@@ -59,10 +59,7 @@ impl Names {
     }
 
     fn kind(&self, provider: &str) -> Option<ProviderKind> {
-        self.kinds
-            .iter()
-            .find(|(name, _)| &**name == provider)
-            .map(|(_, kind)| *kind)
+        self.kinds.iter().find(|(name, _)| &**name == provider).map(|(_, kind)| *kind)
     }
 }
 
@@ -78,15 +75,7 @@ fn reference(
     }
     let near = nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
     let (name, known) = (name.to_owned(), known.to_vec());
-    problems.push(
-        &field.path,
-        Rule::UnknownReference {
-            kind,
-            name,
-            near,
-            known,
-        },
-    );
+    problems.push(&field.path, Rule::UnknownReference { kind, name, near, known });
     None
 }
 
@@ -100,24 +89,14 @@ pub(super) fn read(
     let provider = section
         .required(problems, "provider")
         .and_then(|field| reference(problems, &field, "provider", &names.providers));
-    let wire_id = section
-        .required(problems, "wire_id")
-        .and_then(|field| field.text(problems));
-    let identity = section
-        .optional("identity")
-        .and_then(|field| field.text(problems));
+    let wire_id = section.required(problems, "wire_id").and_then(|field| field.text(problems));
+    let identity = section.optional("identity").and_then(|field| field.text(problems));
     let grades = Grade::ALL.map(|grade| (grade.name(), grade));
-    let grade = section
-        .required(problems, "grade")
-        .and_then(|field| field.word(problems, &grades));
+    let grade = section.required(problems, "grade").and_then(|field| field.word(problems, &grades));
     let (context, max_output) = window(problems, &section, &field.path);
     let (limits, quota) = limits_or_quota(problems, &section, &field.path, names);
-    let price = section
-        .optional("price")
-        .and_then(|field| price::read(problems, &field));
-    let kind = provider
-        .as_deref()
-        .and_then(|provider| names.kind(provider));
+    let price = section.optional("price").and_then(|field| price::read(problems, &field));
+    let kind = provider.as_deref().and_then(|provider| names.kind(provider));
     let loopback = section.optional("loopback").and_then(|field| {
         if kind.is_some_and(|kind| kind != ProviderKind::Loopback) {
             problems.push(&field.path, Rule::NotLoopback);
@@ -154,10 +133,7 @@ fn choices(problems: &mut Problems<'_>, section: &Section<'_>, entry: &mut Model
         entry.settle = field.word(problems, &words).unwrap_or_default();
     }
     if let Some(field) = section.optional("reserve") {
-        let words = [
-            ("declared", Reserve::Declared),
-            ("learned", Reserve::Learned),
-        ];
+        let words = [("declared", Reserve::Declared), ("learned", Reserve::Learned)];
         entry.reserve = field.word(problems, &words).unwrap_or_default();
     }
     if let Some(field) = section.optional("counter") {
@@ -196,10 +172,7 @@ fn window(
     if let (Some(context), Some(max_output)) = (context, max_output)
         && max_output > context
     {
-        let rule = Rule::OutputOverContext {
-            max_output,
-            context,
-        };
+        let rule = Rule::OutputOverContext { max_output, context };
         problems.push(&format!("{path}.max_output"), rule);
     }
     (context, max_output)

@@ -11,12 +11,8 @@ pub(super) fn nearest<'a>(
     allowed: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let most = (word.chars().count() / 3).max(1);
-    let near = allowed
-        .into_iter()
-        .map(|other| (distance(word, other), other));
-    near.filter(|(edits, _)| *edits <= most)
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, other)| other)
+    let near = allowed.into_iter().map(|other| (distance(word, other), other));
+    near.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, other)| other)
 }
 
 /// Edits (insert, delete, replace, swap neighbours) that turn one word into the other.

@@ -19,9 +19,7 @@ pub(super) fn read(
 ) -> BTreeMap<Grade, Vec<Arc<str>>> {
     let mut pins = BTreeMap::new();
     let allowed = Grade::ALL.map(Grade::name);
-    let Some(section) = root
-        .optional("pins")
-        .and_then(|field| field.table(problems, &allowed))
+    let Some(section) = root.optional("pins").and_then(|field| field.table(problems, &allowed))
     else {
         return pins;
     };

@@ -14,23 +14,10 @@ use super::section::{Field, Section};
 use crate::catalog::price::{BAND_HIGH, BAND_LOW};
 use crate::catalog::{PriceEntry, PriceTier, Rates, Rule};
 
-const KEYS: &[&str] = &[
-    "currency",
-    "input",
-    "output",
-    "cache_read",
-    "cache_write",
-    "reasoning",
-    "tiers",
-];
-const TIER_KEYS: &[&str] = &[
-    "above_input_tokens",
-    "input",
-    "output",
-    "cache_read",
-    "cache_write",
-    "reasoning",
-];
+const KEYS: &[&str] =
+    &["currency", "input", "output", "cache_read", "cache_write", "reasoning", "tiers"];
+const TIER_KEYS: &[&str] =
+    &["above_input_tokens", "input", "output", "cache_read", "cache_write", "reasoning"];
 
 pub(super) fn read(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<PriceEntry> {
     let section = field.table(problems, KEYS)?;
@@ -42,14 +29,8 @@ pub(super) fn read(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Pri
         }
     };
     let base = rates(problems, &section);
-    let tiers = section
-        .optional("tiers")
-        .map(|field| tiers(problems, &field));
-    Some(PriceEntry {
-        currency: currency?,
-        base: base?,
-        tiers: tiers.unwrap_or_default(),
-    })
+    let tiers = section.optional("tiers").map(|field| tiers(problems, &field));
+    Some(PriceEntry { currency: currency?, base: base?, tiers: tiers.unwrap_or_default() })
 }
 
 fn currency(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Currency> {
@@ -62,34 +43,17 @@ fn currency(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Currency> 
 }
 
 fn rates(problems: &mut Problems<'_>, section: &Section<'_>) -> Option<Rates> {
-    let input = section
-        .required(problems, "input")
-        .and_then(|field| amount(problems, &field));
-    let output = section
-        .required(problems, "output")
-        .and_then(|field| amount(problems, &field));
-    let mut other = |key| {
-        section
-            .optional(key)
-            .and_then(|field| amount(problems, &field))
-    };
+    let input = section.required(problems, "input").and_then(|field| amount(problems, &field));
+    let output = section.required(problems, "output").and_then(|field| amount(problems, &field));
+    let mut other = |key| section.optional(key).and_then(|field| amount(problems, &field));
     let (cache_read, cache_write) = (other("cache_read"), other("cache_write"));
     let reasoning = other("reasoning");
-    Some(Rates {
-        input: input?,
-        output: output?,
-        cache_read,
-        cache_write,
-        reasoning,
-    })
+    Some(Rates { input: input?, output: output?, cache_read, cache_write, reasoning })
 }
 
 fn amount(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<i128> {
     let text = field.decimal(problems)?;
-    let decimals = text
-        .split_once('.')
-        .map_or("", |(_, part)| part)
-        .trim_end_matches('0');
+    let decimals = text.split_once('.').map_or("", |(_, part)| part).trim_end_matches('0');
     let amount = parse_pico(text).ok().filter(|_| decimals.len() <= 6);
     let Some(amount) = amount else {
         problems.push(&field.path, Rule::PriceNotExact(text.to_owned()));
@@ -120,10 +84,7 @@ fn tiers(problems: &mut Problems<'_>, field: &Field<'_>) -> Vec<PriceTier> {
         {
             problems.push(&field.path, Rule::TiersOutOfOrder { above, before });
         }
-        tiers.push(PriceTier {
-            above_input_tokens: above,
-            rates,
-        });
+        tiers.push(PriceTier { above_input_tokens: above, rates });
     }
     tiers
 }

@@ -21,12 +21,7 @@ pub(super) struct Problems<'t> {
 
 impl<'t> Problems<'t> {
     pub(super) fn of(file: &str, text: &'t str) -> Self {
-        Self {
-            file: file.into(),
-            text,
-            marks: BTreeMap::new(),
-            list: Vec::new(),
-        }
+        Self { file: file.into(), text, marks: BTreeMap::new(), list: Vec::new() }
     }
 
     /// Notes that the key `path` stands at the byte `at`.
@@ -37,12 +32,7 @@ impl<'t> Problems<'t> {
     /// Notes a problem with the key `path`.
     pub(super) fn push(&mut self, path: &str, rule: Rule) {
         let line = self.line(self.place(path));
-        self.list.push(Problem {
-            file: Arc::clone(&self.file),
-            line,
-            key: path.to_owned(),
-            rule,
-        });
+        self.list.push(Problem { file: Arc::clone(&self.file), line, key: path.to_owned(), rule });
     }
 
     /// Notes what is wrong with the syntax; says whether more than duplicate keys is.
@@ -57,12 +47,7 @@ impl<'t> Problems<'t> {
                 (String::new(), Rule::Syntax(error.message().to_owned()))
             };
             let line = self.line(at);
-            self.list.push(Problem {
-                file: Arc::clone(&self.file),
-                line,
-                key,
-                rule,
-            });
+            self.list.push(Problem { file: Arc::clone(&self.file), line, key, rule });
         }
         broken
     }
@@ -70,10 +55,7 @@ impl<'t> Problems<'t> {
     /// Whether nothing was found so far with `path` or inside it.
     pub(super) fn is_clean(&self, path: &str) -> bool {
         let inside = |rest: &str| rest.is_empty() || rest.starts_with(['.', '[']);
-        !self
-            .list
-            .iter()
-            .any(|problem| problem.key.strip_prefix(path).is_some_and(inside))
+        !self.list.iter().any(|problem| problem.key.strip_prefix(path).is_some_and(inside))
     }
 
     /// All problems, by line.

@@ -13,13 +13,7 @@ use super::problems::Problems;
 use super::section::{Field, Section};
 use crate::catalog::{KeySource, ProviderEntry, ProviderKind, Rule};
 
-const KEYS: &[&str] = &[
-    "kind",
-    "api_key_env",
-    "api_key_file",
-    "base_url",
-    "max_connections",
-];
+const KEYS: &[&str] = &["kind", "api_key_env", "api_key_file", "base_url", "max_connections"];
 
 pub(super) fn read(
     problems: &mut Problems<'_>,
@@ -29,24 +23,13 @@ pub(super) fn read(
 ) -> Option<ProviderEntry> {
     let section = field.table(problems, KEYS)?;
     let kinds = ProviderKind::ALL.map(|kind| (kind.name(), kind));
-    let kind = section
-        .required(problems, "kind")
-        .and_then(|field| field.word(problems, &kinds));
+    let kind = section.required(problems, "kind").and_then(|field| field.word(problems, &kinds));
     let key = key_source(problems, &section, &field.path, file);
-    let base_url = section
-        .optional("base_url")
-        .and_then(|field| base_url(problems, &field));
-    let max_connections = section
-        .optional("max_connections")
-        .and_then(|field| field.number(problems, 1, NUMBER_MAX));
+    let base_url = section.optional("base_url").and_then(|field| base_url(problems, &field));
+    let max_connections =
+        section.optional("max_connections").and_then(|field| field.number(problems, 1, NUMBER_MAX));
     let kind = kind?;
-    Some(ProviderEntry {
-        name: name.into(),
-        kind,
-        key,
-        base_url,
-        max_connections,
-    })
+    Some(ProviderEntry { name: name.into(), kind, key, base_url, max_connections })
 }
 
 fn key_source(
@@ -80,9 +63,7 @@ fn base_url(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Arc<str>> 
     let sound = text.parse::<http::Uri>().is_ok_and(|uri| {
         let web = matches!(uri.scheme_str(), Some("http" | "https"));
         let host = uri.host().is_some_and(|host| !host.is_empty());
-        let user = uri
-            .authority()
-            .is_some_and(|authority| authority.as_str().contains('@'));
+        let user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
         web && host && !user && uri.query().is_none() && !text.contains('#')
     });
     if !sound {

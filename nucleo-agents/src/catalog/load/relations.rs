@@ -46,19 +46,14 @@ fn quota_names(problems: &mut Problems<'_>, draft: &Draft) {
 fn bursts(problems: &mut Problems<'_>, draft: &Draft) {
     let mut told = BTreeSet::new();
     for model in &draft.models {
-        let quota = draft
-            .quotas
-            .iter()
-            .find(|quota| Some(&quota.name) == model.quota.as_ref());
+        let quota = draft.quotas.iter().find(|quota| Some(&quota.name) == model.quota.as_ref());
         let (path, specs) = match (&model.limits, quota) {
-            (Some(limits), _) => (
-                join(&join("models", &model.id), "limits"),
-                limits.accounts(&model.id),
-            ),
-            (None, Some(quota)) => (
-                join("quotas", &quota.name),
-                quota.limits.accounts(&quota.name),
-            ),
+            (Some(limits), _) => {
+                (join(&join("models", &model.id), "limits"), limits.accounts(&model.id))
+            }
+            (None, Some(quota)) => {
+                (join("quotas", &quota.name), quota.limits.accounts(&quota.name))
+            }
             (None, None) => continue,
         };
         for spec in specs {
@@ -67,12 +62,7 @@ fn bursts(problems: &mut Problems<'_>, draft: &Draft) {
             // One entry that a quota can't serve is enough to send its author there.
             if most < reservation && told.insert(spec.name.clone()) {
                 let (account, model) = (spec.name, model.id.clone());
-                let rule = Rule::BurstBelowReservation {
-                    account,
-                    most,
-                    reservation,
-                    model,
-                };
+                let rule = Rule::BurstBelowReservation { account, most, reservation, model };
                 problems.push(&join(&path, spec.limit), rule);
             }
         }

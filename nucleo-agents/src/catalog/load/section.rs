@@ -32,11 +32,7 @@ pub(super) fn join(path: &str, key: &str) -> String {
     } else {
         format!("\"{}\"", key.escape_debug())
     };
-    if path.is_empty() {
-        key
-    } else {
-        format!("{path}.{key}")
-    }
+    if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
 impl<'a> Section<'a> {
@@ -68,11 +64,8 @@ impl<'a> Section<'a> {
             let secret = allowed.contains(&"api_key_env") && SECRET_WORDS.contains(&key);
             let near = nearest(key, allowed.iter().copied()).map(str::to_owned);
             let allowed = allowed.iter().map(|&word| word.to_owned()).collect();
-            let rule = if secret {
-                Rule::SecretInCatalog
-            } else {
-                Rule::UnknownKey { near, allowed }
-            };
+            let rule =
+                if secret { Rule::SecretInCatalog } else { Rule::UnknownKey { near, allowed } };
             problems.push(&field.path, rule);
         }
     }
@@ -83,13 +76,7 @@ impl<'a> Section<'a> {
         keys.sort_by_key(|(key, _)| key.span().start);
         let field = |(key, value): (&'a toml::Spanned<_>, &'a toml::Spanned<_>)| {
             let key: &'a std::borrow::Cow<'a, str> = key.get_ref();
-            (
-                &**key,
-                Field {
-                    path: join(&self.path, key),
-                    value: value.get_ref(),
-                },
-            )
+            (&**key, Field { path: join(&self.path, key), value: value.get_ref() })
         };
         keys.into_iter().map(field).collect()
     }
@@ -102,10 +89,7 @@ impl<'a> Section<'a> {
     /// A field that may be missing.
     pub(super) fn optional(&self, key: &str) -> Option<Field<'a>> {
         let value = self.table.get(key)?.get_ref();
-        Some(Field {
-            path: join(&self.path, key),
-            value,
-        })
+        Some(Field { path: join(&self.path, key), value })
     }
 
     /// A field that must be there.
@@ -119,10 +103,7 @@ impl<'a> Section<'a> {
 
     /// A table of named entries (`[models.ID]`): each name, checked, with its value.
     pub(super) fn named(&self, problems: &mut Problems<'_>, key: &str) -> Vec<(String, Field<'a>)> {
-        let Some(section) = self
-            .optional(key)
-            .and_then(|field| field.any_table(problems))
-        else {
+        let Some(section) = self.optional(key).and_then(|field| field.any_table(problems)) else {
             return Vec::new();
         };
         let mut entries = Vec::new();
@@ -140,10 +121,7 @@ impl<'a> Section<'a> {
     pub(super) fn names(&self, key: &str) -> Vec<String> {
         match self.optional(key).map(|field| field.value) {
             Some(DeValue::Table(table)) => {
-                let section = Section {
-                    path: String::new(),
-                    table,
-                };
+                let section = Section { path: String::new(), table };
                 section.keys().into_iter().map(str::to_owned).collect()
             }
             _ => Vec::new(),
@@ -153,13 +131,7 @@ impl<'a> Section<'a> {
 
 impl<'a> Field<'a> {
     fn wrong(&self, problems: &mut Problems<'_>, expected: &'static str) {
-        problems.push(
-            &self.path,
-            Rule::WrongType {
-                expected,
-                found: type_name(self.value),
-            },
-        );
+        problems.push(&self.path, Rule::WrongType { expected, found: type_name(self.value) });
     }
 
     fn any_table(&self, problems: &mut Problems<'_>) -> Option<Section<'a>> {
@@ -233,10 +205,7 @@ impl<'a> Field<'a> {
         words: &[(&str, T)],
     ) -> Option<T> {
         let text = self.text(problems)?;
-        let found = words
-            .iter()
-            .find(|(word, _)| *word == text)
-            .map(|(_, meaning)| *meaning);
+        let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
         if found.is_none() {
             let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             problems.push(&self.path, unknown_word(text, &allowed));
@@ -254,10 +223,7 @@ impl<'a> Field<'a> {
         for (index, value) in values.iter().enumerate() {
             let path = format!("{}[{index}]", self.path);
             problems.mark(path.clone(), value.span().start);
-            fields.push(Field {
-                path,
-                value: value.get_ref(),
-            });
+            fields.push(Field { path, value: value.get_ref() });
         }
         Some(fields)
     }

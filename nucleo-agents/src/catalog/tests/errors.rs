@@ -45,10 +45,7 @@ pub(super) fn check(cases: &[(&str, &str, &str)]) {
     for (line, replacement, expected) in cases {
         assert_eq!(SOUND.matches(line).count(), 1, "`{line}` must stand once");
         let found = message(&SOUND.replace(line, replacement));
-        let expected: Vec<_> = expected
-            .lines()
-            .map(|line| format!("models.toml:{line}"))
-            .collect();
+        let expected: Vec<_> = expected.lines().map(|line| format!("models.toml:{line}")).collect();
         assert_eq!(found, expected.join("\n"), "{replacement}");
     }
 }
@@ -56,11 +53,7 @@ pub(super) fn check(cases: &[(&str, &str, &str)]) {
 #[test]
 fn keys() {
     check(&[
-        (
-            "limits = {",
-            "limit = {",
-            "13: models.haiku.limit: unknown key, did you mean `limits`?",
-        ),
+        ("limits = {", "limit = {", "13: models.haiku.limit: unknown key, did you mean `limits`?"),
         (
             "tokens_per_minute = 100_000",
             "tokens = 1",
@@ -68,11 +61,7 @@ fn keys() {
           requests_per_minute, tokens_per_minute, input_tokens_per_minute, output_tokens_per_minute, \
           requests_per_second, requests_per_day, tokens_per_day, zone, max_concurrent, burst_s, headroom_ms",
         ),
-        (
-            "[pins]",
-            "[pin]",
-            "26: pin: unknown key, did you mean `pins`?",
-        ),
+        ("[pins]", "[pin]", "26: pin: unknown key, did you mean `pins`?"),
         (
             "small = [\"haiku\"",
             "smal = [\"haiku\"",
@@ -90,21 +79,9 @@ fn keys() {
             "23: models.scribe.loopback.per_token_ms: unknown \
           key, did you mean `per_token_us`?",
         ),
-        (
-            "wire_id = \"haiku-1\"\n",
-            "",
-            "7: models.haiku.wire_id: is missing",
-        ),
-        (
-            "kind = \"loopback\"\n",
-            "",
-            "5: providers.house.kind: is missing",
-        ),
-        (
-            "input = 1.00, ",
-            "",
-            "14: models.haiku.price.input: is missing",
-        ),
+        ("wire_id = \"haiku-1\"\n", "", "7: models.haiku.wire_id: is missing"),
+        ("kind = \"loopback\"\n", "", "5: providers.house.kind: is missing"),
+        ("input = 1.00, ", "", "14: models.haiku.price.input: is missing"),
         (
             "wire_id = \"scribe-1\"",
             "wire_id = \"scribe-1\"\nwire_id = \"scribe-2\"",
@@ -120,11 +97,7 @@ fn keys() {
             "[quotas.\"the pool\"]\nmax_concurrent = 1\n[quotas.shared]",
             "24: quotas.\"the pool\": a name is 1 to 128 letters, digits and `-_.:/@`",
         ),
-        (
-            "[pins]",
-            "[pins",
-            "26: not TOML: unclosed table, expected `]`",
-        ),
+        ("[pins]", "[pins", "26: not TOML: unclosed table, expected `]`"),
     ]);
 }
 
@@ -200,21 +173,9 @@ fn prices() {
             "input = 0.000001",
             &format!("14: models.haiku.price.input: 0.000001 {band}"),
         ),
-        (
-            "input = 1.00",
-            "input = 1001",
-            &format!("14: models.haiku.price.input: 1001 {band}"),
-        ),
-        (
-            "input = 1.00",
-            "input = 0",
-            &format!("14: models.haiku.price.input: 0 {band}"),
-        ),
-        (
-            "input = 1.00",
-            "input = -1.5",
-            &format!("14: models.haiku.price.input: -1.5 {band}"),
-        ),
+        ("input = 1.00", "input = 1001", &format!("14: models.haiku.price.input: 1001 {band}")),
+        ("input = 1.00", "input = 0", &format!("14: models.haiku.price.input: 0 {band}")),
+        ("input = 1.00", "input = -1.5", &format!("14: models.haiku.price.input: -1.5 {band}")),
         (
             "input = 1.00",
             "input = 1e-1",

@@ -30,11 +30,7 @@ fn models() {
             "grade = 3",
             "10: models.haiku.grade: must be text, not a whole number",
         ),
-        (
-            "wire_id = \"haiku-1\"",
-            "wire_id = \" \"",
-            "9: models.haiku.wire_id: must not be empty",
-        ),
+        ("wire_id = \"haiku-1\"", "wire_id = \" \"", "9: models.haiku.wire_id: must not be empty"),
         (
             "context = 200_000",
             "context = 0",
@@ -174,11 +170,7 @@ fn limits_quotas_and_pins() {
             "medium = [\"scribe\", \"haiku\"]",
             "27: pins.medium[1]: `haiku` is of grade small, below medium",
         ),
-        (
-            "\"scribe\"]",
-            "\"haiku\"]",
-            "27: pins.small[1]: `haiku` is pinned twice",
-        ),
+        ("\"scribe\"]", "\"haiku\"]", "27: pins.small[1]: `haiku` is pinned twice"),
         (
             "\"scribe\"]",
             "\"scrib\"]",
@@ -190,9 +182,7 @@ fn limits_quotas_and_pins() {
             "27: pins.small: must be a list, not text",
         ),
     ]);
-    let shared = SOUND
-        .replace("[models.haiku]", "[models.shared]")
-        .replace("\"haiku\", ", "");
+    let shared = SOUND.replace("[models.haiku]", "[models.shared]").replace("\"haiku\", ", "");
     assert_eq!(
         message(&shared),
         "models.toml:24: quotas.shared: a model has this name too, so their accounts would share \

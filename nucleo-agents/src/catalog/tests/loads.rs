@@ -54,44 +54,25 @@ fn an_entry_needs_five_keys_and_has_defaults_for_the_rest() {
     let catalog = Catalog::parse("models.toml", &text).unwrap();
     let plain = catalog.model("plain").unwrap();
     assert_eq!(&*plain.identity, "plain");
-    assert_eq!(
-        (plain.settle, plain.reserve),
-        (Settle::Actual, Reserve::Declared)
-    );
-    assert_eq!(
-        (&plain.status, plain.counter),
-        (&Status::Open, Family::Openai)
-    );
-    assert_eq!(
-        (&plain.limits, &plain.quota, &plain.price),
-        (&None, &None, &None)
-    );
+    assert_eq!((plain.settle, plain.reserve), (Settle::Actual, Reserve::Declared));
+    assert_eq!((&plain.status, plain.counter), (&Status::Open, Family::Openai));
+    assert_eq!((&plain.limits, &plain.quota, &plain.price), (&None, &None, &None));
     assert_eq!(plain.output_default(), 100);
     assert!(plain.accounts.is_empty() && catalog.accounts().is_empty());
     let acme = catalog.provider("acme").unwrap();
     assert_eq!(acme.base_url.as_deref(), Some("https://acme.example/v1"));
-    assert_eq!(
-        (acme.kind, acme.max_connections),
-        (ProviderKind::OpenaiCompatible, Some(20))
-    );
+    assert_eq!((acme.kind, acme.max_connections), (ProviderKind::OpenaiCompatible, Some(20)));
 }
 
 #[test]
 fn every_key_is_read() {
     let hexadecimal = Catalog::parse("m", &format!("{PROVIDERS}{FULL}")).unwrap_err();
-    assert!(
-        hexadecimal
-            .to_string()
-            .contains("price.reasoning: must be a decimal number")
-    );
+    assert!(hexadecimal.to_string().contains("price.reasoning: must be a decimal number"));
     let text = format!("{PROVIDERS}{}", FULL.replace("0x0a", "12.345678"));
     let catalog = Catalog::parse("models.toml", &text).unwrap();
     let model = catalog.model("gpt-4.1").unwrap();
     assert_eq!((model.grade, model.counter), (Grade::Large, Family::Bytes));
-    assert_eq!(
-        (model.settle, model.reserve),
-        (Settle::Keep, Reserve::Learned)
-    );
+    assert_eq!((model.settle, model.reserve), (Settle::Keep, Reserve::Learned));
     assert_eq!(model.status, Status::Closed("too dear".into()));
     let price = model.price.as_ref().unwrap();
     assert_eq!(price.currency, "EUR".parse::<Currency>().unwrap());
@@ -99,19 +80,9 @@ fn every_key_is_read() {
     assert_eq!(price.base.output, 10_000_000_000_000);
     assert_eq!(price.base.reasoning, Some(12_345_678_000_000));
     let accounts = catalog.accounts();
-    let told: Vec<_> = accounts
-        .iter()
-        .map(|spec| (&*spec.name, &spec.capacity))
-        .collect();
-    let daily = Capacity::Daily {
-        quota: 50,
-        zone: "Asia/Tokyo".into(),
-    };
-    let second = Capacity::Clocked {
-        rate: 2,
-        period: Period::Second,
-        burst: 2,
-    };
+    let told: Vec<_> = accounts.iter().map(|spec| (&*spec.name, &spec.capacity)).collect();
+    let daily = Capacity::Daily { quota: 50, zone: "Asia/Tokyo".into() };
+    let second = Capacity::Clocked { rate: 2, period: Period::Second, burst: 2 };
     assert_eq!(
         told,
         [
@@ -133,17 +104,10 @@ fn entries_keep_the_order_of_the_file_and_share_the_accounts_of_a_quota() {
     let ids: Vec<_> = catalog.models().map(|model| &*model.id).collect();
     assert_eq!(ids, ["zebra", "ant", "mole"]);
     for model in catalog.models() {
-        assert_eq!(
-            model.accounts,
-            ["pool.requests".into(), "pool.tokens".into()]
-        );
+        assert_eq!(model.accounts, ["pool.requests".into(), "pool.tokens".into()]);
     }
     let specs = catalog.accounts();
-    let clocked = |burst, rate| Capacity::Clocked {
-        rate,
-        period: Period::Minute,
-        burst,
-    };
+    let clocked = |burst, rate| Capacity::Clocked { rate, period: Period::Minute, burst };
     assert_eq!(specs.len(), 2);
     assert_eq!(specs[0].capacity, clocked(59, 60));
     assert_eq!(specs[1].capacity, clocked(5_990, 6_000));
@@ -158,16 +122,9 @@ fn tiers_hold_above_their_bound() {
     let catalog = Catalog::parse("models.toml", &text).unwrap();
     let price = catalog.model("tiered").unwrap().price.clone().unwrap();
     for (input, per_million) in [(0, 1), (200, 1), (201, 2), (500, 2), (501, 3)] {
-        assert_eq!(
-            price.rates(input).input,
-            per_million * nucleo_core::PICO,
-            "{input}"
-        );
+        assert_eq!(price.rates(input).input, per_million * nucleo_core::PICO, "{input}");
     }
-    let weight = price.weight(&Reserved {
-        input: 300,
-        output: 10,
-    });
+    let weight = price.weight(&Reserved { input: 300, output: 10 });
     assert_eq!(weight, (300 * 2 + 10 * 6) * nucleo_core::PICO);
 }
 
@@ -197,19 +154,12 @@ fn callable_or_why_not() {
         ),
         ("away", None, "this build has no provider of kind `bedrock`"),
         ("gpt-4.1", Some("k"), "closed: too dear"),
-        (
-            "filed",
-            None,
-            "key file /nowhere/keys/filed can't be read (entity not found)",
-        ),
+        ("filed", None, "key file /nowhere/keys/filed can't be read (entity not found)"),
         ("none", None, "no such model in the catalog"),
     ] {
         assert_eq!(why(id, value), said, "{id}");
     }
-    assert_eq!(
-        catalog.callable("none", &with(None)),
-        Err(NotCallable::Unknown)
-    );
+    assert_eq!(catalog.callable("none", &with(None)), Err(NotCallable::Unknown));
 }
 
 #[test]
@@ -229,11 +179,7 @@ fn a_key_file_counts_from_the_catalogs_folder() {
 
 #[test]
 fn the_report_is_a_table_and_json() {
-    let text = format!(
-        "{PROVIDERS}{}{}",
-        FULL.replace("0x0a", "10"),
-        entry("plain", "far")
-    );
+    let text = format!("{PROVIDERS}{}{}", FULL.replace("0x0a", "10"), entry("plain", "far"));
     let catalog = Catalog::parse("models.toml", &text).unwrap();
     let report = catalog.check(&Credentials::default());
     let lines: Vec<_> = report.to_string().lines().map(str::to_owned).collect();
@@ -247,17 +193,10 @@ fn the_report_is_a_table_and_json() {
     ] {
         assert!(lines[1].contains(part), "{part}: {}", lines[1]);
     }
-    assert!(
-        lines[2].ends_with("no: this build has no provider of kind `bedrock`"),
-        "{}",
-        lines[2]
-    );
+    assert!(lines[2].ends_with("no: this build has no provider of kind `bedrock`"), "{}", lines[2]);
     assert_eq!(lines[3], "0 of 2 models can be called");
     let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(
-        json["models"][0]["limits"][1]["name"],
-        "gpt-4.1.requests_per_day"
-    );
+    assert_eq!(json["models"][0]["limits"][1]["name"], "gpt-4.1.requests_per_day");
     assert_eq!(json["models"][0]["not_callable"], "closed: too dear");
 }
 
