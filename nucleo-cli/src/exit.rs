@@ -13,8 +13,16 @@
 
 use std::process::ExitCode;
 
+/// All is well.
+pub(crate) const OK: u8 = 0;
+/// Some items failed, or were not submitted.
+pub(crate) const FAILED: u8 = 1;
 /// Nothing could start.
 pub(crate) const USAGE: u8 = 2;
+/// A cap refused work.
+pub(crate) const REFUSED: u8 = 3;
+/// Cancelled by the second Ctrl-C (128 and the signal's number, as shells have it).
+pub(crate) const CANCELLED: u8 = 130;
 /// Output was lost (`EX_IOERR` of sysexits.h).
 pub(crate) const OUTPUT_LOST: u8 = 74;
 

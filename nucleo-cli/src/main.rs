@@ -9,7 +9,9 @@
 mod args;
 mod commands;
 mod exit;
+mod interrupt;
 mod output;
+mod progress;
 
 use std::process::ExitCode;
 

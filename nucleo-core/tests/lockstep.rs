@@ -5,7 +5,7 @@
 //! seed alone, and `LOCKSTEP_SEEDS=n` runs more of them.
 
 use nucleo_core::admission::{ByClass, Naive, Policy, Protect};
-use nucleo_core::limits::{Permits, Rate, TokenBucket};
+use nucleo_core::limits::{DailyQuota, Permits, Rate, TokenBucket};
 use nucleo_core::{
     Account, AccountId, Action, Charge, Demand, JobId, Monitor, Order, Settlement, Span, Ticket,
     Time, Verdict, WorkflowId,
@@ -48,6 +48,12 @@ impl Pair {
                 fast.open(format!("b{at}"), TokenBucket::new(rate).expect("a rate in range")),
             );
             naive.open(format!("b{at}"), TokenBucket::new(rate).expect("a rate in range"));
+        }
+        if random.bool() {
+            let midnight = Time::from_millis(random.u64(0..60_000));
+            let quota = DailyQuota::new(random.u64(1..300), midnight).expect("a quota in range");
+            accounts.push(fast.open("day", quota.clone()));
+            naive.open("day", quota);
         }
         let mut policy = if random.u8(0..3) == 0 { Policy::fair() } else { Policy::fifo() };
         policy = match random.u8(0..6) {
@@ -195,7 +201,7 @@ impl Pair {
 
     fn pace(&mut self) {
         let account = self.account();
-        match self.random.u8(0..4) {
+        match self.random.u8(0..5) {
             0 => {
                 let until = self.now + Span::from_millis(self.random.u64(0..2_000));
                 self.fast.park(account, until, self.now);
@@ -207,6 +213,11 @@ impl Pair {
                 self.naive.lower(account, amount, self.now);
             }
             2 => {
+                let midnight = self.now + Span::from_millis(self.random.u64(0..60_000));
+                self.fast.next_midnight(account, midnight, self.now);
+                self.naive.next_midnight(account, midnight, self.now);
+            }
+            3 => {
                 self.fast.verdict(account, Verdict::Success, self.now);
                 self.naive.verdict(account, Verdict::Success, self.now);
             }

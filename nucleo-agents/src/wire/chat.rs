@@ -144,6 +144,9 @@ impl ChatRequest {
 }
 
 impl Hints {
+    /// Nothing to tell.
+    pub const NONE: Self = Self { output_tokens: None };
+
     /// Ask a loopback server for an answer of `tokens` output tokens.
     #[must_use]
     pub const fn output_tokens(tokens: u64) -> Self {

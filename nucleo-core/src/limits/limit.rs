@@ -5,7 +5,7 @@
 //!
 //! Not here: what each account does (its own file).
 
-use super::{Permits, TokenBucket};
+use super::{DailyQuota, Permits, TokenBucket};
 use crate::account::{Account, AccountState, Horizon, Kind, Verdict};
 use crate::time::Time;
 
@@ -17,6 +17,8 @@ pub enum Limit {
     Permits(Permits),
     /// So many a period.
     Bucket(TokenBucket),
+    /// So many a day.
+    Daily(DailyQuota),
 }
 
 impl From<Permits> for Limit {
@@ -31,12 +33,19 @@ impl From<TokenBucket> for Limit {
     }
 }
 
+impl From<DailyQuota> for Limit {
+    fn from(quota: DailyQuota) -> Self {
+        Self::Daily(quota)
+    }
+}
+
 /// Calls the same method of whichever account it is.
 macro_rules! each {
     ($limit:expr, $account:ident => $call:expr) => {
         match $limit {
             Limit::Permits($account) => $call,
             Limit::Bucket($account) => $call,
+            Limit::Daily($account) => $call,
         }
     };
 }

@@ -3,17 +3,20 @@
 //! - [`Permits`]: so many at once, held until the work ends;
 //! - [`TokenBucket`]: so many a period, coming back with the clock, with a slow-down that answers
 //!   pushback and an instant before which nothing goes;
+//! - [`DailyQuota`]: so many a day, all of it back at midnight;
 //! - [`Limit`]: the closed set of them, as the monitor holds them.
 //!
 //! Invariants: those of the contract (`account`); no account knows who waits.
 //!
 //! Not here: the line (`admission`), the memory gate (`memory`).
 
+mod daily;
 mod limit;
 mod permits;
 mod throttle;
 mod token_bucket;
 
+pub use daily::DailyQuota;
 pub use limit::Limit;
 pub use permits::Permits;
 pub use token_bucket::{AMOUNT_MAX, Rate, RateError, TokenBucket};

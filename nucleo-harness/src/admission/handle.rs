@@ -117,6 +117,11 @@ impl Admission {
         changed.unwrap_or(Ok(()))
     }
 
+    /// Hands a daily quota its next midnight.
+    pub fn next_midnight(&self, account: AccountId, midnight: Time) {
+        let _ = self.shared.enter(|core, now| core.monitor.next_midnight(account, midnight, now));
+    }
+
     /// A reading of memory, as a share of its limit.
     pub fn sample_memory(&self, reading: f64) {
         let _ = self.shared.enter(|core, now| core.monitor.sample_memory(reading, now));

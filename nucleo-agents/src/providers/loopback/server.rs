@@ -33,7 +33,7 @@ use crate::transport::{BodyStream, BrokenAt, TransportError};
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use nucleo_agents::providers::loopback::{Loopback, LoopbackConfig, LoopbackModel};
 /// let config = LoopbackConfig::new([LoopbackModel::new("small-1")]);
-/// let server = Loopback::start(config, "127.0.0.1:0".parse().unwrap()).await.unwrap();
+/// let server = Loopback::start(config, "127.0.0.1:0".parse().unwrap()).unwrap();
 /// assert!(server.base_url().starts_with("http://127.0.0.1:"));
 /// server.shutdown().await;
 /// # });
@@ -54,11 +54,8 @@ impl Loopback {
     ///
     /// # Panics
     /// Outside of a tokio runtime with I/O.
-    ///
-    /// # Cancel safety
-    /// Dropping the future starts nothing.
-    pub async fn start(config: LoopbackConfig, address: SocketAddr) -> Result<Self, LoopbackError> {
-        Self::serve(Engine::new(config)?, address).await
+    pub fn start(config: LoopbackConfig, address: SocketAddr) -> Result<Self, LoopbackError> {
+        Self::serve(Engine::new(config)?, address)
     }
 
     /// Listens on `address` and serves an engine that may be reached otherwise too.
@@ -68,11 +65,7 @@ impl Loopback {
     ///
     /// # Panics
     /// Outside of a tokio runtime with I/O.
-    ///
-    /// # Cancel safety
-    /// Dropping the future starts nothing.
-    #[expect(clippy::unused_async, reason = "a server that binds elsewhere may have to wait")]
-    pub async fn serve(engine: Engine, address: SocketAddr) -> Result<Self, LoopbackError> {
+    pub fn serve(engine: Engine, address: SocketAddr) -> Result<Self, LoopbackError> {
         let listen = |source| LoopbackError::Listen { address, source };
         let listener = listener(address).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;

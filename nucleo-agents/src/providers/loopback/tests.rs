@@ -19,7 +19,7 @@ use crate::wire::{
 const KEY: &str = "sk-live-hush-hush";
 
 async fn serve(config: LoopbackConfig) -> (Loopback, OpenAi) {
-    let server = Loopback::start(config, "127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let server = Loopback::start(config, "127.0.0.1:0".parse().unwrap()).unwrap();
     let client =
         client(&server.base_url(), Arc::new(Pooled::new(PooledConfig::default()).unwrap()));
     (server, client)

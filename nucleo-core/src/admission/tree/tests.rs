@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::*;
+use super::super::order::{Order, Ticket};
+use super::{Probe, Search, Tree};
 
 fn key(number: u64) -> Order {
     Order { tag: 0, number }

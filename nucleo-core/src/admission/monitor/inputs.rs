@@ -1,0 +1,224 @@
+//! What happens to the monitor: arrivals, departures, ends, memory readings.
+//!
+//! Invariants: an input never decides about another waiter: that is polled; time never goes back,
+//! whatever two callers read from their clocks.
+//!
+//! Not here: accounts that change (`tuning`), deciding (`decide`).
+
+use std::sync::Arc;
+
+use super::super::attribution::WaitedOn;
+use super::super::index::Index;
+use super::super::order::{Order, Ticket};
+use super::super::settlement::{Charge, Settlement};
+use super::super::shares::Policy;
+use super::super::slots::{Needs, State, Waiter};
+use super::decide::account_at;
+use super::{Action, Admitted, Monitor};
+use crate::account::{Account as _, AccountId};
+use crate::demand::{Demand, Need};
+use crate::error::AdmitError;
+use crate::limits::Limit;
+use crate::memory::{Ask, MemoryGate};
+use crate::time::{Span, Time};
+
+impl<I: Index> Monitor<I> {
+    /// Opens an account under a name that errors and reports print.
+    pub fn open(&mut self, name: impl Into<Arc<str>>, limit: impl Into<Limit>) -> AccountId {
+        self.shortness.open();
+        self.accounts.open(name.into(), limit.into())
+    }
+
+    /// Sets who is served when many share, for the arrivals from now on.
+    pub fn share(&mut self, policy: Policy) {
+        self.policy = policy;
+        for account in (0..self.accounts.len()).map(account_at) {
+            if self.accounts.protected(account).is_some() {
+                self.accounts.protect(account, None);
+                self.index.changed(account);
+            }
+        }
+    }
+
+    /// Sets a memory gate before all accounts; without a sample it lets everyone pass.
+    pub fn watch_memory(&mut self) {
+        self.gate.get_or_insert_with(MemoryGate::new);
+    }
+
+    /// A demand arrives. What becomes of it is polled.
+    pub fn submit(&mut self, demand: Demand, now: Time) -> Ticket {
+        let now = self.advance(now);
+        self.numbers += 1;
+        let order = demand.place.unwrap_or_else(|| {
+            let tag = self.tags.arrive(&self.policy, demand.workflow);
+            Order { tag, number: self.numbers }
+        });
+        let needs = Needs::from_slice(demand.needs());
+        let refused = if self.stopped {
+            Some(AdmitError::ShutDown)
+        } else {
+            self.accounts.refuses(&needs, now)
+        };
+        if let Some(error) = refused {
+            let ticket = self.slots.insert(State::Granted(Needs::new()));
+            self.slots.remove(ticket);
+            self.outbox.push_back(Action::Reject(ticket, error));
+            return ticket;
+        }
+        let nobody_is_before = self.index.is_empty();
+        if needs.is_empty() || (nobody_is_before && self.may_start(&needs, now)) {
+            return self.start(order, needs, now);
+        }
+        self.enqueue(order, needs, now.saturating_add(demand.max_wait), now)
+    }
+
+    /// A waiter leaves the line, or a grant that nobody took is rolled back whole; one that is over
+    /// already has nothing to leave. Says whether there was anything.
+    pub fn leave(&mut self, ticket: Ticket, now: Time) -> bool {
+        let now = self.advance(now);
+        match self.slots.get(ticket) {
+            State::Free => false,
+            State::Waiting(_) => {
+                self.unlink(ticket);
+                self.slots.remove(ticket);
+                true
+            }
+            State::Granted(_) => {
+                self.roll_back(ticket, now);
+                true
+            }
+        }
+    }
+
+    /// The work of a grant ended: held accounts come back, metered ones are charged as told. The
+    /// ticket is over, unless the settlement leaves something still held.
+    ///
+    /// # Panics
+    /// When the ticket holds no grant: a grant is settled or rolled back once.
+    pub fn settle(&mut self, ticket: Ticket, settlement: &Settlement, now: Time) {
+        let now = self.advance(now);
+        let State::Granted(needs) = self.slots.replace(ticket, State::Granted(Needs::new())) else {
+            panic!("{ticket:?} is settled but holds no grant");
+        };
+        let had_resources = !needs.is_empty();
+        let mut kept = Needs::new();
+        for need in needs {
+            let limit = self.accounts.limit_mut(need.account);
+            match settlement.of(need.account) {
+                Some(Charge::StillHeld) => {
+                    kept.push(need);
+                    continue;
+                }
+                Some(Charge::RolledBack) => limit.roll_back(need.amount, now),
+                Some(Charge::Used(used)) => limit.settle(need.amount, used, now),
+                None => limit.settle(need.amount, need.amount, now),
+            }
+            self.index.changed(need.account);
+        }
+        if !kept.is_empty() {
+            self.slots.replace(ticket, State::Granted(kept));
+            return;
+        }
+        self.slots.remove(ticket);
+        if had_resources && let Some(gate) = &mut self.gate {
+            gate.completed();
+        }
+    }
+
+    /// The work of a grant never happened: everything comes back whole and the ticket is over.
+    ///
+    /// # Panics
+    /// When the ticket holds no grant.
+    pub fn roll_back(&mut self, ticket: Ticket, now: Time) {
+        let State::Granted(needs) = self.slots.get(ticket) else {
+            panic!("{ticket:?} is rolled back but holds no grant");
+        };
+        let all = needs.iter().fold(Settlement::in_full(), |settlement, need| {
+            settlement.charge(need.account, Charge::RolledBack)
+        });
+        self.settle(ticket, &all, now);
+    }
+
+    /// A reading of memory, as a share of its limit.
+    ///
+    /// # Panics
+    /// When memory is not watched.
+    pub fn sample_memory(&mut self, reading: f64, now: Time) {
+        self.advance(now);
+        self.gate.as_mut().expect("a sample without a memory gate").sample(reading);
+    }
+
+    /// Refuses every waiter and every later arrival; grants live on until they are settled.
+    pub fn stop(&mut self, now: Time) {
+        self.advance(now);
+        self.stopped = true;
+        let (doomed, index) = (&mut self.doomed, &self.index);
+        index.in_order(&mut |order, ticket| {
+            doomed.entry(order).or_insert((ticket, AdmitError::ShutDown));
+        });
+    }
+}
+
+/// Steps.
+impl<I: Index> Monitor<I> {
+    /// Time never goes back here, whatever two callers read from their clocks.
+    pub(super) fn advance(&mut self, now: Time) -> Time {
+        if now > self.latest {
+            self.attribute(now.since(self.latest));
+            self.latest = now;
+        }
+        self.latest
+    }
+
+    /// Books the time that passed with what the head was short of meanwhile.
+    pub(super) fn attribute(&mut self, passed: Span) {
+        let Some((_, head)) = self.index.head() else {
+            return;
+        };
+        let gate = self.gate.as_ref().map(|gate| gate.ask(self.latest));
+        if matches!(gate, Some(Ask::Wait(_))) {
+            self.shortness.add_memory(passed);
+        }
+        for need in &self.slots.waiter(head).needs {
+            let available = self.accounts.limit(need.account).available(self.latest);
+            if available < i128::from(need.amount) {
+                self.shortness.add(need.account, passed);
+            }
+        }
+    }
+
+    /// Whether a demand may start while nobody is before it.
+    pub(super) fn may_start(&self, needs: &[Need], now: Time) -> bool {
+        let gate_lets = self.gate.as_ref().is_none_or(|gate| gate.ask(now) == Ask::Go);
+        gate_lets && self.accounts.head_fits(needs, now)
+    }
+
+    /// Grants an arrival at once.
+    pub(super) fn start(&mut self, order: Order, needs: Needs, now: Time) -> Ticket {
+        self.take(order, &needs, now);
+        let ticket = self.slots.insert(State::Granted(needs));
+        self.outbox.push_back(Action::Admit(Admitted {
+            ticket,
+            waited: Span::ZERO,
+            waited_on: WaitedOn::default(),
+            order,
+        }));
+        ticket
+    }
+
+    pub(super) fn enqueue(
+        &mut self,
+        order: Order,
+        needs: Needs,
+        expires: Time,
+        now: Time,
+    ) -> Ticket {
+        let readings = self.shortness.read(&needs);
+        let number = self.numbers;
+        let waiter = Waiter { order, needs, readings, since: now, expires, number };
+        let ticket = self.slots.insert(State::Waiting(waiter));
+        self.index.insert(order, ticket, &self.slots.waiter(ticket).needs);
+        self.expiries.insert((expires, ticket));
+        ticket
+    }
+}

@@ -1,0 +1,93 @@
+//! Accounts that change while the monitor runs: pace, capacity, days.
+//!
+//! Invariants: a change marks its account, so that whoever it may let go is looked at; who can never
+//! fit any more is refused, with the reason.
+//!
+//! Not here: the accounts themselves (`limits`).
+
+use std::sync::Arc;
+
+use super::super::index::Index;
+use super::Monitor;
+use crate::account::{Account as _, AccountId, Verdict};
+use crate::error::AdmitError;
+use crate::limits::{Limit, Rate, RateError};
+use crate::time::Time;
+
+impl<I: Index> Monitor<I> {
+    /// An answer says something about an account's pace.
+    pub fn verdict(&mut self, account: AccountId, verdict: Verdict, now: Time) {
+        let now = self.advance(now);
+        self.accounts.limit_mut(account).verdict(verdict, now);
+        self.index.changed(account);
+    }
+
+    /// Lets nothing go from a bucket before `until`; on other accounts it does nothing.
+    pub fn park(&mut self, account: AccountId, until: Time, now: Time) {
+        self.advance(now);
+        if let Limit::Bucket(bucket) = self.accounts.limit_mut(account) {
+            bucket.park(until);
+        }
+    }
+
+    /// Lowers a bucket's level to `amount`, if it is above; on other accounts it does nothing.
+    pub fn lower(&mut self, account: AccountId, amount: u64, now: Time) {
+        let now = self.advance(now);
+        if let Limit::Bucket(bucket) = self.accounts.limit_mut(account) {
+            bucket.lower_to(amount, now);
+        }
+    }
+
+    /// Hands a daily quota its next midnight; on other accounts it does nothing.
+    pub fn next_midnight(&mut self, account: AccountId, midnight: Time, now: Time) {
+        let now = self.advance(now);
+        if let Limit::Daily(quota) = self.accounts.limit_mut(account) {
+            quota.next_midnight(midnight, now);
+            self.index.changed(account);
+        }
+    }
+
+    /// Changes the number of permits; holders drain, waiters that can never fit now are refused. On
+    /// an account of another kind it does nothing.
+    pub fn resize(&mut self, account: AccountId, capacity: u64, now: Time) {
+        let now = self.advance(now);
+        if let Limit::Permits(permits) = self.accounts.limit_mut(account) {
+            permits.resize(capacity);
+            self.capacity_changed(account, now);
+        }
+    }
+
+    /// Changes a bucket's rate; waiters that can never fit now are refused. On an account of another
+    /// kind it does nothing.
+    ///
+    /// # Errors
+    /// [`RateError`] when the rate is out of range; nothing has changed then.
+    pub fn reconfigure(
+        &mut self,
+        account: AccountId,
+        rate: Rate,
+        now: Time,
+    ) -> Result<(), RateError> {
+        let now = self.advance(now);
+        if let Limit::Bucket(bucket) = self.accounts.limit_mut(account) {
+            bucket.reconfigure(rate, now)?;
+            self.capacity_changed(account, now);
+        }
+        Ok(())
+    }
+
+    /// Dooms the waiters that can never fit a new capacity.
+    pub(super) fn capacity_changed(&mut self, account: AccountId, now: Time) {
+        self.index.changed(account);
+        let capacity = self.accounts.limit(account).capacity(now);
+        let name = Arc::clone(self.accounts.name(account));
+        let (doomed, index) = (&mut self.doomed, &self.index);
+        index.naming(account, &mut |order, ticket, asked| {
+            if asked > capacity {
+                let account = Arc::clone(&name);
+                let error = AdmitError::LargerThanLimit { account, asked, capacity };
+                doomed.entry(order).or_insert((ticket, error));
+            }
+        });
+    }
+}
