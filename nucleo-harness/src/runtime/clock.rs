@@ -25,15 +25,16 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// Dropping it ends the sleep; nothing else is lost.
     fn sleep_until(&self, at: Time) -> BoxFuture<'static, ()>;
 
-    /// The time of day, for dates that a server sends; never for a decision about order.
-    fn wall(&self) -> SystemTime;
+    /// The time of day since the Unix epoch, for calendars and for dates that a server sends; never
+    /// for a decision about order.
+    fn wall(&self) -> Span;
 }
 
 /// Tokio's clock, with its origin at the construction.
 #[derive(Clone, Debug)]
 pub struct TokioClock {
     origin: tokio::time::Instant,
-    wall: SystemTime,
+    wall: Span,
 }
 
 impl TokioClock {
@@ -41,7 +42,7 @@ impl TokioClock {
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn start() -> Self {
-        Self { origin: tokio::time::Instant::now(), wall: SystemTime::now() }
+        Self { origin: tokio::time::Instant::now(), wall: since_epoch(SystemTime::now()) }
     }
 }
 
@@ -57,8 +58,8 @@ impl Clock for TokioClock {
         Box::pin(tokio::time::sleep_until(until))
     }
 
-    fn wall(&self) -> SystemTime {
-        self.wall + self.origin.elapsed()
+    fn wall(&self) -> Span {
+        self.wall.saturating_add(Span::from(self.origin.elapsed()))
     }
 }
 
@@ -94,7 +95,19 @@ impl Clock for ManualClock {
         Box::pin(std::future::pending())
     }
 
-    fn wall(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + self.now().since(Time::ZERO).to_std()
+    fn wall(&self) -> Span {
+        self.now().since(Time::ZERO)
     }
+}
+
+/// The system's time of day, for those who have no runtime's clock at hand.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+pub fn system_wall() -> SystemTime {
+    SystemTime::now()
+}
+
+/// A time of day as a span; zero before 1970.
+fn since_epoch(time: SystemTime) -> Span {
+    Span::from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }

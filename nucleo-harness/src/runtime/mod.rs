@@ -7,5 +7,5 @@
 mod clock;
 mod timer;
 
-pub use clock::{Clock, ManualClock, TokioClock};
+pub use clock::{Clock, ManualClock, TokioClock, system_wall};
 pub(crate) use timer::{Bell, NextTurn, start as start_timer};

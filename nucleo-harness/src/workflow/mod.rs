@@ -2,6 +2,7 @@
 //!
 //! - [`Harness`]: the runtime's handle; [`Workflow`]: an id, a cap, a tree; [`Node`]: an agent's
 //!   place in it; `place`: a job's;
+//! - [`CancelOnDrop`]: cancels as it is dropped;
 //! - [`LiveJob`]: who has not ended, where, since when; [`Event`], [`Journal`]: what happened.
 //!
 //! Invariants: a cancellation reaches all below; the shutdown returns when everything is settled.
@@ -18,4 +19,5 @@ pub use event::{EVENT_VERSION, Event, EventKind, Journal};
 pub use harness::{Harness, HarnessBuilder};
 pub use live::LiveJob;
 pub(crate) use place::Place;
+pub use tokio_util::sync::DropGuard as CancelOnDrop;
 pub use tree::{Node, Workflow, WorkflowBuilder};
