@@ -35,12 +35,11 @@
 //! # Ok::<(), nucleo_agents::catalog::LoadError>(())
 //! ```
 //!
-//! Where to look next: `catalog` (the whole), `model`, `provider`, `limits` (and their accounts),
+//! Where to look next: `whole` (the catalog itself), `model`, `provider`, `limits` (and their accounts),
 //! `price`, `load` (reading it), `credentials` and `callable` (what of it can be used here and now),
 //! `report` (the table of `nucleo check`). Choosing is [`crate::picker`]'s.
 
 mod callable;
-mod catalog;
 mod credentials;
 mod error;
 mod grade;
@@ -50,12 +49,12 @@ mod model;
 mod price;
 mod provider;
 mod report;
+mod whole;
 
 #[cfg(test)]
 mod tests;
 
 pub use callable::NotCallable;
-pub use catalog::{Catalog, Quota};
 pub use credentials::{Credentials, NoKey};
 pub use error::{LoadError, Problem, Rule};
 pub use grade::{Grade, UnknownGrade};
@@ -64,3 +63,4 @@ pub use model::{Faults, LoopbackEntry, ModelEntry, OUTPUT_DEFAULT, Reserve, Sett
 pub use price::{PriceEntry, PriceTier, Rates};
 pub use provider::{KeySource, ProviderEntry, ProviderKind};
 pub use report::{CheckReport, CheckRow};
+pub use whole::{Catalog, Quota};

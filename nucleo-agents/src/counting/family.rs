@@ -129,6 +129,17 @@ mod tests {
         assert!(count(Family::Bytes, &text) > 3 * measured);
     }
 
+    #[cfg(feature = "loopback")]
+    #[test]
+    fn the_loopbacks_rule_is_the_servers_own() {
+        use crate::providers::loopback::count_tokens;
+        let texts = ["", "1234", "12345", "äöü", "日本語のテキスト"];
+        for end in 0..=texts.len() {
+            let texts = || texts[..end].iter().copied();
+            assert_eq!(count_messages(Family::Loopback, texts()), count_tokens(texts()));
+        }
+    }
+
     #[test]
     fn nothing_costs_nothing_and_an_empty_message_its_frame() {
         for family in Family::ALL {

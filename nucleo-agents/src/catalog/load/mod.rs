@@ -28,8 +28,7 @@ use toml::de::DeTable;
 
 use self::problems::Problems;
 use self::section::Section;
-use super::catalog::{Catalog, Quota};
-use super::{Grade, ModelEntry, Problem, ProviderEntry};
+use super::{Catalog, Grade, ModelEntry, Problem, ProviderEntry, Quota};
 
 /// The greatest number that a catalog may state.
 const NUMBER_MAX: u64 = 1_000_000_000_000_000;

@@ -237,3 +237,22 @@ fn a_key_pasted_into_a_catalog_is_never_echoed() {
         assert!(found != "loads" && !found.contains("sk-"), "{found}");
     }
 }
+
+#[test]
+fn no_slip_of_the_hand_makes_the_loader_panic() {
+    for at in 0..SOUND.len() {
+        let (before, after) = SOUND.split_at(at);
+        for text in [
+            before.to_owned(),
+            format!("{before}{}", &after[1..]),
+            format!("{before}é{after}"),
+            format!("{before}\n{after}"),
+            format!("{before}[{after}"),
+            format!("{before}\"{after}"),
+        ] {
+            for line in message(&text).lines().filter(|line| *line != "loads") {
+                assert!(line.starts_with("models.toml:"), "{line}");
+            }
+        }
+    }
+}
