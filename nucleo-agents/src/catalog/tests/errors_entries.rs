@@ -3,7 +3,7 @@
 use super::errors::{SOUND, check, message};
 
 #[test]
-fn models() {
+fn model_references_and_words() {
     check(&[
         (
             "provider = \"acme\"",
@@ -31,6 +31,12 @@ fn models() {
             "10: models.haiku.grade: must be text, not a whole number",
         ),
         ("wire_id = \"haiku-1\"", "wire_id = \" \"", "9: models.haiku.wire_id: must not be empty"),
+    ]);
+}
+
+#[test]
+fn model_numbers() {
+    check(&[
         (
             "context = 200_000",
             "context = 0",
@@ -61,6 +67,12 @@ fn models() {
             "context = 8_000",
             "12: models.haiku.max_output: 64000 tokens of output don't fit a context of 8000",
         ),
+    ]);
+}
+
+#[test]
+fn model_choices() {
+    check(&[
         (
             "grade = \"small\"",
             "grade = \"small\"\nsettle = \"give\"",
@@ -112,7 +124,7 @@ fn models() {
 }
 
 #[test]
-fn limits_quotas_and_pins() {
+fn limits_and_quotas() {
     check(&[
         (
             "requests_per_minute = 4_000",
@@ -152,6 +164,12 @@ fn limits_quotas_and_pins() {
           can hold 4083, less than the 4096 that `haiku` reserves by default: raise the limit or its \
           burst_s, or lower max_output",
         ),
+    ]);
+}
+
+#[test]
+fn bursts_and_pins() {
+    check(&[
         (
             "tokens_per_minute = 100_000",
             "tokens_per_minute = 100_000\nburst_s = 1",
