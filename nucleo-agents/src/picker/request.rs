@@ -8,6 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use nucleo_core::Reserved;
+
 use crate::catalog::{Grade, ModelEntry, NotCallable, OUTPUT_DEFAULT};
 use crate::counting::TextSize;
 
@@ -93,14 +95,6 @@ pub enum WhyPassed {
     /// It can't be called.
     #[error("{0}")]
     NotCallable(NotCallable),
-    /// The request asks for more output than it can give.
-    #[error("gives at most {max_output} tokens of output, {asked} are asked")]
-    Output {
-        /// What it can give.
-        max_output: u64,
-        /// What is asked.
-        asked: u64,
-    },
     /// The conversation and the output don't fit its context.
     #[error("holds {context} tokens, the request needs {input} of input and {output} of output")]
     Context {
@@ -126,10 +120,16 @@ impl Request {
         Self { output: Some(tokens), ..self }
     }
 
-    /// The output that `entry` would reserve: what is declared, or the default within its ceiling.
+    /// The output that `entry` would reserve: what is declared or the default, within its ceiling.
     #[must_use]
     pub fn output_of(&self, entry: &ModelEntry) -> u64 {
-        self.output.unwrap_or(OUTPUT_DEFAULT.min(entry.max_output))
+        self.output.unwrap_or(OUTPUT_DEFAULT).min(entry.max_output)
+    }
+
+    /// The tokens that `entry` would reserve.
+    #[must_use]
+    pub fn reserved(&self, entry: &ModelEntry) -> Reserved {
+        Reserved { input: entry.counter.tokens(&self.input), output: self.output_of(entry) }
     }
 
     /// Whether `entry` can hold the request.
@@ -137,11 +137,7 @@ impl Request {
     /// # Errors
     /// [`WhyPassed`] says what it lacks.
     pub fn fits(&self, entry: &ModelEntry) -> Result<(), WhyPassed> {
-        let output = self.output_of(entry);
-        if output > entry.max_output {
-            return Err(WhyPassed::Output { max_output: entry.max_output, asked: output });
-        }
-        let input = entry.counter.tokens(&self.input);
+        let Reserved { input, output } = self.reserved(entry);
         let needed = u128::from(input) + u128::from(output);
         if needed > u128::from(entry.context) {
             return Err(WhyPassed::Context { context: entry.context, input, output });

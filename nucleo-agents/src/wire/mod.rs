@@ -23,6 +23,6 @@ pub use chat::{ChatReply, ChatRequest, Hints, ResponseSchema, Stop, Streaming};
 pub use failure::{CallFailure, EndsAt, ErrorAnswer, FailureClass, StreamedAfter};
 pub use limits::{LimitFact, LimitFacts};
 pub use message::{Message, Part, Role};
-pub use retry_after::retry_after;
+pub use retry_after::{WallClock, retry_after};
 pub use said::ServerSaid;
 pub use watch::{CallWatch, HeadFacts, Unwatched};

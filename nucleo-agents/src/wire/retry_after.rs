@@ -11,6 +11,9 @@ use std::time::SystemTime;
 use http::HeaderMap;
 use nucleo_core::Span;
 
+/// Tells the time of day.
+pub type WallClock = fn() -> SystemTime;
+
 /// The wait these headers ask for, counted from `now` where they name a date.
 ///
 /// ```

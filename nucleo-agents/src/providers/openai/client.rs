@@ -144,7 +144,7 @@ impl OpenAi {
                 .iter()
                 .find_map(|name| headers.get(*name)?.to_str().ok())
                 .map(|id| id.chars().take(128).collect::<String>().into()),
-            retry_after: retry_after(headers, now.unwrap_or_else(|| self.config.wall_time())),
+            retry_after: retry_after(headers, now.unwrap_or_else(|| self.config.wall_clock_fn()())),
         }
     }
 }

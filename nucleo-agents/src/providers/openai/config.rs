@@ -5,8 +5,7 @@
 //!
 //! Not here: where keys come from (the catalog's credentials).
 
-use std::time::SystemTime;
-
+use crate::wire::WallClock;
 use http::{HeaderValue, Uri};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -40,7 +39,7 @@ pub struct OpenAiConfig {
     key: Option<SecretString>,
     authorization: Option<HeaderValue>,
     answer_bytes_max: usize,
-    wall_clock: fn() -> SystemTime,
+    wall_clock: WallClock,
 }
 
 /// Why a server can't be configured so.
@@ -97,7 +96,7 @@ impl OpenAiConfig {
             key: None,
             authorization: None,
             answer_bytes_max: 64 << 20,
-            wall_clock: system_time,
+            wall_clock: nucleo_harness::runtime::system_wall,
         })
     }
 
@@ -135,7 +134,7 @@ impl OpenAiConfig {
     /// With this wall clock. It is read only for a `Retry-After` that is a date, when the answer
     /// does not say what time the server has. The system's unless set.
     #[must_use]
-    pub const fn wall_clock(mut self, clock: fn() -> SystemTime) -> Self {
+    pub const fn wall_clock(mut self, clock: WallClock) -> Self {
         self.wall_clock = clock;
         self
     }
@@ -167,8 +166,8 @@ impl OpenAiConfig {
         self.answer_bytes_max
     }
 
-    pub(super) fn wall_time(&self) -> SystemTime {
-        (self.wall_clock)()
+    pub(super) const fn wall_clock_fn(&self) -> WallClock {
+        self.wall_clock
     }
 }
 
@@ -180,11 +179,6 @@ fn dialect_of(host: &str) -> Dialect {
         return Dialect::OpenAi;
     }
     Dialect::Compatible
-}
-
-#[expect(clippy::disallowed_methods, reason = "a date in a header needs a calendar, not a span")]
-fn system_time() -> SystemTime {
-    SystemTime::now()
 }
 
 #[cfg(test)]

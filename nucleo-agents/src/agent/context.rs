@@ -1,0 +1,203 @@
+//! What an agent is given: a place in the tree, and no resources.
+//!
+//! Invariants: an agent holds nothing; its calls are jobs, each admitted by itself; what they waited,
+//! used and cost is summed on the agent, and so is whether the money wall refused one.
+//!
+//! Not here: tools, which hold what their job was granted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nucleo_core::JobId;
+use nucleo_core::spend::NearCap;
+use nucleo_harness::attempt::{Job, JobEnd, JobError, JobOptions, JobRecord, Siblings};
+use nucleo_harness::workflow::{self as harness, Node};
+use tokio_util::sync::CancellationToken;
+
+use super::contract::Agent;
+use crate::call::ModelCall;
+use crate::catalog::Grade;
+use crate::fan_out::{FanOut, Inputs};
+use crate::runtime::Runtime;
+use crate::workflow::WorkflowView;
+
+/// An agent's place: it can ask models, run child agents and fan out, and holds nothing.
+///
+/// Cheap to clone. See the crate's root for an example.
+#[derive(Clone, Debug)]
+pub struct AgentContext {
+    runtime: Runtime,
+    workflow: harness::Workflow,
+    node: Node,
+    name: Arc<str>,
+    deeds: Arc<Deeds>,
+    near_cap: NearCap,
+    siblings: Siblings,
+}
+
+/// What an agent's calls did so far.
+#[derive(Debug, Default)]
+pub(crate) struct Deeds {
+    record: std::sync::Mutex<JobRecord>,
+    refused: AtomicBool,
+}
+
+impl AgentContext {
+    pub(crate) fn new(
+        runtime: Runtime,
+        workflow: harness::Workflow,
+        node: Node,
+        name: Arc<str>,
+    ) -> Self {
+        let (deeds, siblings) = (Arc::default(), Siblings::default());
+        Self { runtime, workflow, node, name, deeds, near_cap: NearCap::Refuse, siblings }
+    }
+
+    pub(crate) fn view(&self) -> WorkflowView {
+        WorkflowView::new(self.workflow.clone())
+    }
+
+    /// The same place, waiting for siblings near a cap and counted there meanwhile.
+    pub(crate) fn in_fan_out(mut self, near_cap: NearCap, siblings: Siblings) -> Self {
+        self.near_cap = near_cap;
+        self.siblings = siblings;
+        self
+    }
+
+    /// A child agent's place, with deeds of its own.
+    pub(crate) fn child(&self, name: Arc<str>) -> Self {
+        let (node, deeds) = (self.node.child(), Arc::default());
+        Self { node, deeds, name, ..self.clone() }
+    }
+
+    /// A question to a model of at least this grade.
+    pub fn model(&self, grade: Grade) -> ModelCall {
+        ModelCall::of_grade(self.clone(), grade)
+    }
+
+    /// A question to one entry of the catalog, by its id.
+    pub fn model_named(&self, id: impl Into<Arc<str>>) -> ModelCall {
+        ModelCall::named(self.clone(), id.into())
+    }
+
+    /// Runs another agent below this one.
+    ///
+    /// # Errors
+    /// The agent's own error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the child and everything below it.
+    pub async fn run<A, In>(&self, agent: A, input: In) -> Result<A::Out, A::Error>
+    where
+        A: Agent<In>,
+    {
+        let child = self.child(agent.name().into());
+        let _cancel = child.node.cancel_token().clone().drop_guard();
+        let deeds = Arc::clone(&child.deeds);
+        let result = agent.call(child, input).await;
+        self.deeds.absorb(&deeds);
+        result
+    }
+
+    /// Runs an agent over many inputs, below this one.
+    pub fn fan_out<A, In, Source>(&self, inputs: Source, agent: A) -> FanOut<A, In>
+    where
+        A: Agent<In>,
+        In: Clone + Send + 'static,
+        Source: Into<Inputs<In>>,
+    {
+        FanOut::new(self.clone(), inputs.into(), agent)
+    }
+
+    /// Runs a job of your own: any resource, without a model.
+    ///
+    /// # Errors
+    /// [`JobError`], by what to do next.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the job.
+    pub async fn job<J: Job>(&self, job: J, options: JobOptions) -> Result<J::Out, JobError> {
+        let end = self.node.run(job, options).await;
+        self.note(end)
+    }
+
+    /// The id of this place in the tree.
+    #[must_use]
+    pub const fn id(&self) -> JobId {
+        self.node.id()
+    }
+
+    /// The agent's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it runs on.
+    #[must_use]
+    pub const fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// Fires when this agent is cancelled.
+    #[must_use]
+    pub const fn cancel_token(&self) -> &CancellationToken {
+        self.node.cancel_token()
+    }
+
+    /// What its calls did so far.
+    #[must_use]
+    pub fn record(&self) -> JobRecord {
+        self.deeds.record()
+    }
+
+    pub(crate) const fn node(&self) -> &Node {
+        &self.node
+    }
+
+    pub(crate) const fn deeds(&self) -> &Arc<Deeds> {
+        &self.deeds
+    }
+
+    pub(crate) fn options(&self) -> JobOptions {
+        JobOptions {
+            agent: Arc::clone(&self.name),
+            near_cap: self.near_cap,
+            siblings: self.siblings.clone(),
+            ..JobOptions::default()
+        }
+    }
+
+    /// Sums what a job did, and hands out its result.
+    pub(crate) fn note<Out>(&self, end: JobEnd<Out>) -> Result<Out, JobError> {
+        self.deeds.add(&end.record);
+        if let Err(error) = &end.result
+            && error.refusal().is_some()
+        {
+            self.deeds.refused.store(true, Ordering::Release);
+        }
+        end.result
+    }
+}
+
+impl Deeds {
+    fn add(&self, record: &JobRecord) {
+        self.record.lock().expect("summing can't panic").absorb(record);
+    }
+
+    pub(crate) fn absorb(&self, child: &Self) {
+        self.add(&child.record());
+        if child.was_refused() {
+            self.refused.store(true, Ordering::Release);
+        }
+    }
+
+    pub(crate) fn record(&self) -> JobRecord {
+        self.record.lock().expect("summing can't panic").clone()
+    }
+
+    /// Whether the money wall refused one of its calls.
+    pub(crate) fn was_refused(&self) -> bool {
+        self.refused.load(Ordering::Acquire)
+    }
+}

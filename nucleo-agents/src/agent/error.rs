@@ -1,0 +1,50 @@
+//! How an agent fails.
+//!
+//! Invariants: what the runtime refused stays told apart from what the agent itself found wrong;
+//! nothing here carries a prompt, an answer or a key.
+//!
+//! Not here: a job's failure in detail (`nucleo_harness::attempt::JobError`).
+
+use std::error::Error;
+
+use nucleo_core::spend::SpendRefusal;
+use nucleo_harness::attempt::JobError;
+
+/// Why an agent has no answer. Any error type does; this one needs no thought.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// One of its calls ended without an answer.
+    #[error(transparent)]
+    Job(JobError),
+    /// Something of the agent's own.
+    #[error(transparent)]
+    Other(Box<dyn Error + Send + Sync>),
+}
+
+impl AgentError {
+    /// An error of the agent's own.
+    ///
+    /// ```
+    /// use nucleo_agents::prelude::*;
+    /// assert_eq!(AgentError::other("no such order").to_string(), "no such order");
+    /// ```
+    pub fn other(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Other(error.into())
+    }
+
+    /// The refusal, if the money wall refused a call.
+    #[must_use]
+    pub const fn refusal(&self) -> Option<&SpendRefusal> {
+        match self {
+            Self::Job(error) => error.refusal(),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl From<JobError> for AgentError {
+    fn from(error: JobError) -> Self {
+        Self::Job(error)
+    }
+}

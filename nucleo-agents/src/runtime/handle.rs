@@ -1,0 +1,270 @@
+//! The runtime's handle, and its settings.
+//!
+//! Invariants: started once, from a catalog that was loaded strictly; every callable entry has a
+//! route before the first call.
+//!
+//! Not here: the harness below (`nucleo_harness`), setting up providers (`setup`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use nucleo_core::admission::Policy;
+use nucleo_core::{AccountId, Monitor, Reserved, Span};
+use nucleo_harness::admission::Admission;
+use nucleo_harness::attempt::History;
+use nucleo_harness::runtime::{Clock, TokioClock};
+use nucleo_harness::workflow::{Harness, Journal};
+use tokio_util::sync::DropGuard;
+
+use super::accounts::Accounts;
+use super::error::StartError;
+use super::midnight::{self, Stop};
+use super::route::Route;
+use super::setup::Setup;
+use crate::call::Question;
+use crate::catalog::{Catalog, Credentials};
+use crate::picker::{NothingCallable, Picker};
+#[cfg(feature = "loopback")]
+use crate::providers::loopback::Loopback;
+use crate::transport::Transport;
+use crate::workflow::WorkflowBuilder;
+
+/// How many calls are under way at once, unless told: places in the HTTP pool.
+pub const CONNECTIONS_DEFAULT: u64 = 256;
+
+/// A catalog brought to life: what workflows run on. Cheap to clone.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use nucleo_agents::prelude::*;
+/// let runtime = Runtime::start(Catalog::loopback())?;
+/// let workflow = runtime.workflow("greeting").cap("0.01 USD".parse()?).start();
+/// let text = workflow.context().model(Grade::Small).user("Say hello.").output(64).text().await?;
+/// assert!(!text.is_empty());
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    harness: Harness,
+    picker: Picker,
+    http: AccountId,
+    routes: BTreeMap<Arc<str>, Arc<Route>>,
+    #[cfg(feature = "loopback")]
+    servers: Vec<Loopback>,
+    _stop: DropGuard,
+}
+
+/// A runtime's settings.
+#[must_use = "a runtime begins with `start`"]
+pub struct RuntimeBuilder {
+    catalog: Catalog,
+    credentials: Option<Credentials>,
+    connections: u64,
+    transport: Option<Arc<dyn Transport>>,
+    clock: Option<Arc<dyn Clock>>,
+    journal: Option<Arc<dyn Journal>>,
+    policy: Policy,
+    seed: Option<u64>,
+}
+
+impl Runtime {
+    /// Starts a runtime from a catalog's file, with the keys of the environment.
+    ///
+    /// # Errors
+    /// [`StartError`], by what is wrong with the catalog, a provider or a limit.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn from_catalog(path: impl AsRef<Path>) -> Result<Self, StartError> {
+        Self::start(Catalog::load(path)?)
+    }
+
+    /// Starts a runtime from a catalog, with the keys of the environment.
+    ///
+    /// # Errors
+    /// As [`Runtime::from_catalog`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(catalog: Catalog) -> Result<Self, StartError> {
+        Self::builder(catalog).start()
+    }
+
+    /// A runtime to be configured.
+    pub fn builder(catalog: Catalog) -> RuntimeBuilder {
+        RuntimeBuilder {
+            catalog,
+            credentials: None,
+            connections: CONNECTIONS_DEFAULT,
+            transport: None,
+            clock: None,
+            journal: None,
+            policy: Policy::fifo(),
+            seed: None,
+        }
+    }
+
+    /// A workflow to be configured and started.
+    pub fn workflow(&self, name: impl Into<Arc<str>>) -> WorkflowBuilder {
+        WorkflowBuilder::new(self.clone(), self.inner.harness.workflow(name))
+    }
+
+    /// The harness below: admission, ledger, clock.
+    #[must_use]
+    pub fn harness(&self) -> &Harness {
+        &self.inner.harness
+    }
+
+    /// The catalog.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        self.inner.picker.catalog()
+    }
+
+    /// The pool of connections, of which every call takes one.
+    #[must_use]
+    pub fn http(&self) -> AccountId {
+        self.inner.http
+    }
+
+    /// The loopback servers that run inside this process.
+    #[cfg(feature = "loopback")]
+    #[must_use]
+    pub fn loopback_servers(&self) -> &[Loopback] {
+        &self.inner.servers
+    }
+
+    /// Ends everything: no new work, waiters refused, running jobs end within `limit`, then they are
+    /// cancelled. Everything is settled when it returns.
+    ///
+    /// # Cancel safety
+    /// Dropped, the shutdown stays begun; call it again to go on waiting.
+    pub async fn shutdown(&self, limit: Span) {
+        self.inner.harness.shutdown(limit).await;
+    }
+
+    /// The route of the next attempt, with the tokens that it reserves.
+    pub(crate) fn route(
+        &self,
+        question: &Question,
+        history: &History,
+    ) -> Result<(Arc<Route>, Reserved), NothingCallable> {
+        let (entry, tokens) = question.pick(&self.inner.picker, history)?;
+        let route = self.inner.routes.get(&entry.id).expect("a callable entry has a route");
+        Ok((Arc::clone(route), tokens))
+    }
+}
+
+impl RuntimeBuilder {
+    /// The keys, in place of those of the environment.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// How many calls are under way at once; 256 unless told.
+    pub const fn connections(mut self, connections: u64) -> Self {
+        self.connections = connections;
+        self
+    }
+
+    /// How requests travel, in place of real HTTP.
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    /// The clock, in place of tokio's.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Who keeps the events.
+    pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
+    /// Who is served when many share.
+    pub fn share(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// The seed of pauses and ids; drawn unless told.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// As [`Runtime::from_catalog`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(self) -> Result<Runtime, StartError> {
+        let Self { catalog, connections, .. } = self;
+        let credentials = self.credentials.unwrap_or_else(|| Credentials::of_process(&catalog));
+        let mut monitor = Monitor::new();
+        monitor.share(self.policy);
+        let accounts = Accounts::open(&catalog, connections, &mut monitor)?;
+        let mut setup = Setup::new(&catalog, &credentials, self.transport);
+        let mut routes = BTreeMap::new();
+        for entry in catalog.models() {
+            if let Some(route) = setup.route(entry, &accounts)? {
+                routes.insert(Arc::clone(&entry.id), Arc::new(route));
+            }
+        }
+        #[cfg(feature = "loopback")]
+        let servers = setup.servers;
+        let picker = Picker::new(Arc::new(catalog), &credentials);
+        let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::start()));
+        let admission = Admission::start(monitor, clock);
+        let stop = Stop::new();
+        for (account, zone) in &accounts.daily {
+            midnight::check(zone).map_err(|cause| StartError::Account {
+                account: admission.name(*account),
+                cause: Box::new(cause),
+            })?;
+            midnight::start(&admission, *account, Arc::clone(zone), &stop);
+        }
+        let mut harness = Harness::builder(admission);
+        if let Some(journal) = self.journal {
+            harness = harness.journal(journal);
+        }
+        if let Some(seed) = self.seed {
+            harness = harness.seed(seed);
+        }
+        Ok(Runtime {
+            inner: Arc::new(Inner {
+                harness: harness.start(),
+                http: accounts.http,
+                routes,
+                #[cfg(feature = "loopback")]
+                servers,
+                picker,
+                _stop: stop.drop_guard(),
+            }),
+        })
+    }
+}
+
+impl fmt::Debug for RuntimeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeBuilder")
+            .field("catalog", &self.catalog.name())
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
+    }
+}
