@@ -55,10 +55,10 @@ pub(crate) struct Run {
     /// The least capable grade that will do.
     #[arg(long, default_value_t = Grade::Small)]
     pub(crate) grade: Grade,
-    /// How large an answer may be, in tokens: reserved, paid for in advance, sent as the limit.
-    #[arg(long, value_name = "TOKENS", default_value_t = 4_096,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) output: u64,
+    /// How large an answer may be, in tokens: reserved, paid for in advance, sent as the limit. 4096
+    /// unless told, never more than the model can give.
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) output: Option<u64>,
     /// How many lines are under way at once.
     #[arg(long, value_name = "LINES", default_value_t = 1_000)]
     pub(crate) in_flight: usize,

@@ -1,5 +1,7 @@
 //! The commands, one file or folder each.
 //!
+//! Invariants: a command returns its exit code, or an error that `exit` prints.
+//!
 //! Not here: their arguments (`args`), how they end (`exit`).
 
 mod check;

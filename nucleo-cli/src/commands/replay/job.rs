@@ -1,0 +1,55 @@
+//! A row of the trace as it is sent.
+//!
+//! Invariants: what it declares is within what its model can answer.
+//!
+//! Not here: reading rows (`trace`), sending them (`replaying`).
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use nucleo_agents::catalog::ModelEntry;
+use nucleo_core::Span;
+
+use super::trace::Row;
+use crate::args::{self, Declare};
+
+/// One row as it is sent.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) row: Row,
+    pub(super) model: Arc<ModelEntry>,
+    /// When it arrives, after the start.
+    pub(super) arrives: Span,
+    /// The output that it reserves.
+    pub(super) declared: u64,
+}
+
+impl Job {
+    pub(super) fn new(
+        row: Row,
+        model: Arc<ModelEntry>,
+        args: &args::Replay,
+    ) -> anyhow::Result<Self> {
+        let declared = match args.declare {
+            Declare::Actual => row.output_tokens.max(1),
+            Declare::Tokens(tokens) => tokens,
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "an instant of a trace, scaled"
+        )]
+        let scaled = Span::from_nanos((row.t_ns as f64 / args.speed) as u64);
+        let arrives = if args.at_once { Span::ZERO } else { scaled };
+        if declared > model.max_output {
+            bail!(
+                "row {}: {declared} output tokens, but {} answers {} at most: raise max_output",
+                row.number,
+                model.id,
+                model.max_output
+            );
+        }
+        Ok(Self { row, model, arrives, declared })
+    }
+}

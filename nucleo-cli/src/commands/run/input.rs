@@ -1,0 +1,107 @@
+//! The input: one JSON object a line, read as it is pulled.
+//!
+//! Invariants: a line's index counts from 0 and counts every line; blank lines are skipped; a broken
+//! line is that item's failure, not the run's.
+//!
+//! Not here: asking (`ask`), the template's form (`template`).
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use nucleo_agents::wire::Message;
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::template::{MissingField, Template};
+
+/// One input line: what is asked, or why it can't be.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) index: usize,
+    pub(crate) question: Result<Arc<[Message]>, BadInput>,
+}
+
+/// A line that can't be asked.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("line {}: {why}", .index + 1)]
+pub(crate) struct BadInput {
+    pub(crate) index: usize,
+    why: Arc<str>,
+}
+
+/// The lines of a file that are still to be asked.
+pub(crate) struct Lines {
+    reader: BufReader<File>,
+    template: Option<Arc<Template>>,
+    skip: BTreeSet<usize>,
+    next: usize,
+    /// The file could not be read on: told when the run ends.
+    broken: Arc<Mutex<Option<std::io::Error>>>,
+}
+
+impl Lines {
+    pub(crate) fn open(
+        path: &Path,
+        template: Option<Template>,
+        skip: BTreeSet<usize>,
+    ) -> std::io::Result<Self> {
+        let reader = BufReader::new(File::open(path)?);
+        let (template, broken) = (template.map(Arc::new), Arc::default());
+        Ok(Self { reader, template, skip, next: 0, broken })
+    }
+
+    /// Where a reading error is left.
+    pub(crate) fn broken(&self) -> Arc<Mutex<Option<std::io::Error>>> {
+        Arc::clone(&self.broken)
+    }
+
+    fn question(&self, index: usize, bytes: &[u8]) -> Result<Arc<[Message]>, BadInput> {
+        let bad = |why: String| BadInput { index, why: why.into() };
+        let line: Value =
+            serde_json::from_slice(bytes).map_err(|error| bad(format!("no JSON: {error}")))?;
+        if !line.is_object() {
+            return Err(bad("no JSON object: write one object a line".to_owned()));
+        }
+        if let Some(messages) = line.get("messages") {
+            let messages = Vec::<Message>::deserialize(messages);
+            let messages = messages.map_err(|error| bad(format!("messages: {error}")))?;
+            if messages.is_empty() {
+                return Err(bad("messages is empty: it needs one message at least".to_owned()));
+            }
+            return Ok(messages.into());
+        }
+        let Some(template) = &self.template else {
+            return Err(bad("it has no `messages`: add them, or give --prompt FILE".to_owned()));
+        };
+        let prompt =
+            template.fill(&line).map_err(|missing: MissingField| bad(missing.to_string()))?;
+        Ok([Message::user(prompt)].into())
+    }
+}
+
+impl Iterator for Lines {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            match self.reader.read_until(b'\n', &mut bytes) {
+                Ok(0) => return None,
+                Ok(_) => {}
+                Err(error) => {
+                    *self.broken.lock().expect("storing an error can't panic") = Some(error);
+                    return None;
+                }
+            }
+            let index = self.next;
+            self.next += 1;
+            if !bytes.trim_ascii().is_empty() && !self.skip.contains(&index) {
+                return Some(Line { index, question: self.question(index, &bytes) });
+            }
+        }
+    }
+}

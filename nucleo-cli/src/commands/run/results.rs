@@ -1,0 +1,222 @@
+//! The results file: one JSON line an item, in order of completion.
+//!
+//! Each line is handed to the system whole as its item ends, so that after a kill at most what was in
+//! flight is missing. A line that could not be written whole is cut off again.
+//!
+//! Invariants: a line that is there is whole; what an earlier run answered is not asked again, and
+//! what it paid counts.
+//!
+//! Not here: what became of an item (`nucleo_agents::fan_out`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use nucleo_agents::fan_out::{Item, ItemStatus};
+use nucleo_core::{Money, Usage};
+use serde::{Deserialize, Serialize};
+
+use super::ask::Answer;
+use super::input::{BadInput, Line};
+use crate::exit::OutputLost;
+
+/// One line of results.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ResultLine {
+    pub(crate) index: usize,
+    pub(crate) status: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) answer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) error: Option<ErrorLine>,
+    #[serde(default)]
+    pub(crate) usage: Usage,
+    /// `null` for what had no price and for what was never sent.
+    #[serde(default)]
+    pub(crate) cost: Option<Money>,
+    #[serde(default)]
+    pub(crate) model: Option<Arc<str>>,
+    #[serde(default)]
+    pub(crate) attempts: u32,
+    #[serde(default)]
+    pub(crate) wait_ms: u64,
+    #[serde(default)]
+    pub(crate) waited_on: BTreeMap<Arc<str>, u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ErrorLine {
+    pub(crate) kind: String,
+    pub(crate) message: String,
+}
+
+impl ResultLine {
+    pub(crate) fn of(item: &Item<Line, Answer>) -> Self {
+        let record = &item.record;
+        let status = match item.status {
+            ItemStatus::Answered => "answered",
+            ItemStatus::Failed => "failed",
+            ItemStatus::Refused => "refused",
+        };
+        let error = item.result.as_ref().err().map(|error| {
+            let kind = match error.agent_error::<BadInput>() {
+                Some(_) => "bad_input",
+                None => error.name(),
+            };
+            ErrorLine { kind: kind.to_owned(), message: error.chain() }
+        });
+        Self {
+            index: item.input.index,
+            status: status.to_owned(),
+            answer: item.result.as_ref().ok().map(|answer| answer.text.clone()),
+            error,
+            usage: record.usage,
+            cost: record.cost.first().copied(),
+            model: record.model.clone(),
+            attempts: record.attempts,
+            wait_ms: record.waited.as_millis(),
+            waited_on: record
+                .waited_on
+                .iter()
+                .map(|(account, span)| (Arc::clone(account), span.as_millis()))
+                .collect(),
+        }
+    }
+}
+
+/// What an earlier run left.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    pub(crate) answered: BTreeSet<usize>,
+    pub(crate) cost: Vec<Money>,
+}
+
+/// Where results go.
+pub(crate) enum Results {
+    File { file: File, path: PathBuf, length: u64 },
+    Stdout,
+    Nowhere,
+}
+
+impl Results {
+    /// Opens a new results file.
+    pub(crate) fn create(path: &Path, overwrite: bool) -> anyhow::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true);
+        let options =
+            if overwrite { options.create(true).truncate(true) } else { options.create_new(true) };
+        let file = options.open(path).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::AlreadyExists {
+                let name = path.display();
+                return anyhow::anyhow!(
+                    "{name} exists: --resume goes on with it, --overwrite replaces it"
+                );
+            }
+            anyhow::Error::new(error).context(format!("can't create {}", path.display()))
+        })?;
+        Ok(Self::File { file, path: path.to_owned(), length: 0 })
+    }
+
+    /// Opens an earlier run's file to go on with; a last line that was cut off is taken away.
+    pub(crate) fn resume(path: &Path) -> anyhow::Result<(Self, Earlier)> {
+        let name = path.display();
+        let open =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = open.with_context(|| format!("can't open {name}"))?;
+        let (earlier, length) = read_earlier(&file, path)?;
+        file.set_len(length).with_context(|| format!("can't mend {name}"))?;
+        file.seek(SeekFrom::End(0)).with_context(|| format!("can't go on in {name}"))?;
+        Ok((Self::File { file, path: path.to_owned(), length }, earlier))
+    }
+
+    pub(crate) fn write(&mut self, line: &ResultLine) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::Stdout => {
+                let mut out = std::io::stdout().lock();
+                let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                written.map_err(|cause| {
+                    OutputLost { place: "standard output".to_owned(), cause }.into()
+                })
+            }
+            Self::File { file, path, length } => {
+                if let Err(cause) = file.write_all(text.as_bytes()) {
+                    // What is left of the line would be read as a broken one.
+                    let mended = file.set_len(*length).and_then(|()| file.seek(SeekFrom::End(0)));
+                    if let Err(error) = mended {
+                        eprintln!("nucleo: the last line of {} is cut: {error}", path.display());
+                    }
+                    return Err(OutputLost { place: path.display().to_string(), cause }.into());
+                }
+                *length += text.len() as u64;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn read_earlier(file: &File, path: &Path) -> anyhow::Result<(Earlier, u64)> {
+    let mut reader = BufReader::new(file);
+    let mut statuses = BTreeMap::new();
+    let mut earlier = Earlier::default();
+    let (mut length, mut number) = (0, 0);
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let read = reader.read_until(b'\n', &mut bytes);
+        let read = read.with_context(|| format!("can't read {}", path.display()))?;
+        if read == 0 || bytes.last() != Some(&b'\n') {
+            break;
+        }
+        number += 1;
+        length += read as u64;
+        if bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let line: ResultLine = serde_json::from_slice(&bytes).with_context(|| {
+            format!(
+                "{}:{number} is no line of results: --resume needs a results file",
+                path.display()
+            )
+        })?;
+        if let Some(cost) = line.cost {
+            add(&mut earlier.cost, cost);
+        }
+        statuses.insert(line.index, line.status == "answered");
+    }
+    earlier.answered =
+        statuses.into_iter().filter(|(_, answered)| *answered).map(|(index, _)| index).collect();
+    Ok((earlier, length))
+}
+
+fn add(sums: &mut Vec<Money>, cost: Money) {
+    match sums.iter_mut().find(|sum| sum.currency() == cost.currency()) {
+        Some(sum) => *sum = sum.plus(cost).expect("one currency a sum"),
+        None => sums.push(cost),
+    }
+}
+
+/// Whether an existing file stands in the way.
+pub(crate) fn open(
+    out: Option<&Path>,
+    resume: bool,
+    overwrite: bool,
+    json: bool,
+) -> anyhow::Result<(Results, Earlier)> {
+    match out {
+        None if json => Ok((Results::Nowhere, Earlier::default())),
+        None => Ok((Results::Stdout, Earlier::default())),
+        Some(path) if resume => Results::resume(path),
+        Some(path) => {
+            if path.is_dir() {
+                bail!("{} is a folder: name a file for the results", path.display());
+            }
+            Ok((Results::create(path, overwrite)?, Earlier::default()))
+        }
+    }
+}

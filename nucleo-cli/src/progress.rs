@@ -1,0 +1,89 @@
+//! Progress: a bar on a terminal, plain lines elsewhere, always on standard error.
+//!
+//! Invariants: at most one plain line every few seconds, so that a log stays readable; nothing here
+//! delays a result.
+//!
+//! Not here: results and reports, which go to standard output.
+
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use nucleo_agents::Workflow;
+use nucleo_core::Time;
+
+/// Between two plain lines.
+const PLAIN_EVERY: nucleo_core::Span = nucleo_core::Span::from_secs(10);
+
+/// A run's progress.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    done: u64,
+    last_plain: Time,
+    begun: Time,
+}
+
+impl Progress {
+    pub(crate) fn new(total: Option<u64>, now: Time) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+            let template = if total.is_some() {
+                "{bar:24} {pos}/{len} {msg}"
+            } else {
+                "{spinner} {pos} done {msg}"
+            };
+            let style = ProgressStyle::with_template(template).expect("the template is ours");
+            bar.set_style(style);
+            bar.enable_steady_tick(Duration::from_millis(250));
+            bar
+        });
+        Self { bar, done: 0, last_plain: now, begun: now }
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&mut self, workflow: &Workflow, in_flight: usize, now: Time) {
+        self.done += 1;
+        let due = now.since(self.last_plain) >= PLAIN_EVERY;
+        if self.bar.is_none() && !due {
+            return;
+        }
+        let message = self.message(workflow, in_flight, now);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(self.done);
+                bar.set_message(message);
+            }
+            None => {
+                self.last_plain = now;
+                eprintln!("{} done {message}", self.done);
+            }
+        }
+    }
+
+    /// A message of its own line.
+    pub(crate) fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    pub(crate) fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn message(&self, workflow: &Workflow, in_flight: usize, now: Time) -> String {
+        let waiting = workflow.runtime().harness().admission().waiting();
+        let seconds = now.since(self.begun).as_secs_f64().max(0.001);
+        #[expect(clippy::cast_precision_loss, reason = "printing only")]
+        let rate = self.done as f64 / seconds;
+        let money = match (workflow.spent(), workflow.cap()) {
+            (Some(spent), Some(cap)) => format!(", {spent} of {cap}"),
+            (Some(spent), None) => format!(", {spent}"),
+            _ => String::new(),
+        };
+        format!("{rate:.1}/s{money}, {waiting} waiting, {in_flight} in flight")
+    }
+}
