@@ -80,7 +80,8 @@ where
         // Declared outputs are over ten times the real ones: waiting for siblings uses the cap.
         assert!(answered > 300, "{report}");
     } else {
-        assert!((30..=40).contains(&answered), "{report}");
+        // About 40 reservations at the start; more, where calls settle before the next is asked.
+        assert!(answered >= 30, "{report}");
     }
     for refusal in report.refusals() {
         assert_eq!(refusal.cap, CAP.parse().unwrap());
