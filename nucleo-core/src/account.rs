@@ -131,6 +131,11 @@ pub trait Account: fmt::Debug + Send {
         AccountState::Open
     }
 
+    /// Whether only the head of the line may take from it now, as a probe.
+    fn head_only(&self, _now: Time) -> bool {
+        false
+    }
+
     /// Takes `amount`, which the monitor has just seen to be available.
     fn take(&mut self, amount: u64, now: Time);
 
@@ -146,6 +151,10 @@ pub trait Account: fmt::Debug + Send {
     /// # Panics
     /// When more comes back than was taken.
     fn roll_back(&mut self, amount: u64, now: Time);
+
+    /// A grant that was taken while [`Account::head_only`] held has ended; if no verdict came, the next
+    /// head may probe.
+    fn probe_over(&mut self, _now: Time) {}
 
     /// An answer says something about the pace.
     fn verdict(&mut self, _verdict: Verdict, _now: Time) {}

@@ -5,10 +5,10 @@
 //! seed alone, and `LOCKSTEP_SEEDS=n` runs more of them.
 
 use nucleo_core::admission::{ByClass, Naive, Policy, Protect};
-use nucleo_core::limits::{DailyQuota, Permits, Rate, TokenBucket};
+use nucleo_core::limits::{DailyQuota, ElasticWindow, Permits, Rate, TokenBucket};
 use nucleo_core::{
-    Account, AccountId, Action, Charge, Demand, JobId, Monitor, Order, Settlement, Span, Ticket,
-    Time, Verdict, WorkflowId,
+    Account, AccountId, Action, Charge, Demand, JobId, Monitor, Order, Reason, Settlement, Span,
+    Ticket, Time, Verdict, WorkflowId,
 };
 
 /// Both monitors, and what the test knows of them.
@@ -54,6 +54,12 @@ impl Pair {
             let quota = DailyQuota::new(random.u64(1..300), midnight).expect("a quota in range");
             accounts.push(fast.open("day", quota.clone()));
             naive.open("day", quota);
+        }
+        if random.bool() {
+            let width = Span::from_millis(random.u64(1..2_000));
+            let window = ElasticWindow::new(random.u64(1..6), width).expect("a window in range");
+            accounts.push(fast.open("window", window.clone()));
+            naive.open("window", window);
         }
         let mut policy = if random.u8(0..3) == 0 { Policy::fair() } else { Policy::fifo() };
         policy = match random.u8(0..6) {
@@ -103,7 +109,9 @@ impl Pair {
         let mut demand = Demand::new(job.attempt(1)).workflow(workflow);
         for _ in 0..self.random.usize(0..4) {
             let account = self.account();
-            let top = if account.index() < self.permits { 3 } else { 120 };
+            let small =
+                account.index() < self.permits || self.fast.name(account).as_ref() == "window";
+            let top = if small { 3 } else { 120 };
             demand = demand.need(account, self.random.u64(1..=top));
         }
         if self.random.u8(0..5) == 0 {
@@ -201,7 +209,7 @@ impl Pair {
 
     fn pace(&mut self) {
         let account = self.account();
-        match self.random.u8(0..5) {
+        match self.random.u8(0..10) {
             0 => {
                 let until = self.now + Span::from_millis(self.random.u64(0..2_000));
                 self.fast.park(account, until, self.now);
@@ -220,6 +228,14 @@ impl Pair {
             3 => {
                 self.fast.verdict(account, Verdict::Success, self.now);
                 self.naive.verdict(account, Verdict::Success, self.now);
+            }
+            4 => {
+                self.fast.close(account, Reason::OutOfCredit, self.now);
+                self.naive.close(account, Reason::OutOfCredit, self.now);
+            }
+            5 | 6 => {
+                self.fast.reopen(account, self.now);
+                self.naive.reopen(account, self.now);
             }
             _ => {
                 let pushback = Verdict::Pushback { sent: self.now, steps: 1 };

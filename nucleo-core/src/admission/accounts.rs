@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::order::{Order, Ticket};
 use super::shares::Overtaking;
-use crate::account::{Account, AccountId, AccountState, Horizon};
+use super::slots::Probes;
+use crate::account::{Account, AccountId, AccountState, Horizon, Reason};
 use crate::demand::Need;
 use crate::error::AdmitError;
 use crate::limits::Limit;
@@ -25,6 +26,8 @@ struct Entry {
     /// Whom else it is protected for, and how much: nobody but the head and that one takes from it.
     protected: Option<Protected>,
     overtaking: Overtaking,
+    /// It refuses everyone, by its owner's word.
+    closed: Option<Reason>,
 }
 
 /// A waiter whose amount is set aside on one account, besides the head's.
@@ -36,6 +39,13 @@ pub(crate) struct Protected {
 }
 
 impl Entry {
+    fn refusing(&self, now: Time) -> Option<Reason> {
+        match self.limit.state(now) {
+            AccountState::Refusing(reason) => Some(reason),
+            AccountState::Open => self.closed,
+        }
+    }
+
     /// What is set aside for others than this one.
     fn withheld(&self, whom: Option<Ticket>) -> u64 {
         let others = self.protected.filter(|protected| Some(protected.ticket) != whom);
@@ -53,7 +63,14 @@ impl Accounts {
     pub(crate) fn open(&mut self, name: Arc<str>, limit: Limit) -> AccountId {
         let index = u32::try_from(self.entries.len()).expect("more than four billion accounts");
         let overtaking = Overtaking::default();
-        self.entries.push(Entry { name, limit, aside: 0, protected: None, overtaking });
+        self.entries.push(Entry {
+            name,
+            limit,
+            aside: 0,
+            protected: None,
+            overtaking,
+            closed: None,
+        });
         AccountId::from_index(index)
     }
 
@@ -89,6 +106,9 @@ impl Accounts {
     /// What this follower finds: what is set aside for itself is free for it.
     pub(crate) fn free_for(&self, whom: Option<Ticket>, account: AccountId, now: Time) -> i128 {
         let entry = &self.entries[account.index()];
+        if entry.limit.head_only(now) {
+            return 0;
+        }
         entry.limit.available(now) - i128::from(entry.withheld(whom))
     }
 
@@ -129,6 +149,9 @@ impl Accounts {
         now: Time,
     ) -> Horizon {
         let entry = &self.entries[account.index()];
+        if entry.limit.head_only(now) {
+            return Horizon::OnEvent;
+        }
         entry.limit.when(i128::from(amount) + i128::from(entry.withheld(whom)), now)
     }
 
@@ -169,18 +192,31 @@ impl Accounts {
                     capacity,
                 });
             }
-            match entry.limit.state(now) {
-                AccountState::Open => None,
-                AccountState::Refusing(reason) => {
-                    Some(AdmitError::Refusing { account: Arc::clone(&entry.name), reason })
-                }
-            }
+            let account = || Arc::clone(&entry.name);
+            entry.refusing(now).map(|reason| AdmitError::Refusing { account: account(), reason })
         })
     }
 
-    pub(crate) fn take(&mut self, needs: &[Need], now: Time) {
+    /// Why an account refuses everyone, if it does.
+    pub(crate) fn refusing(&self, account: AccountId, now: Time) -> Option<Reason> {
+        self.entries[account.index()].refusing(now)
+    }
+
+    /// Closes an account for everyone, or opens it again.
+    pub(crate) fn close(&mut self, account: AccountId, reason: Option<Reason>) {
+        self.entries[account.index()].closed = reason;
+    }
+
+    /// Takes a whole demand; tells the accounts on which that is a probe.
+    pub(crate) fn take(&mut self, needs: &[Need], now: Time) -> Probes {
+        let mut probes = Probes::new();
         for need in needs {
-            self.limit_mut(need.account).take(need.amount, now);
+            let limit = self.limit_mut(need.account);
+            if limit.head_only(now) {
+                probes.push(need.account);
+            }
+            limit.take(need.amount, now);
         }
+        probes
     }
 }

@@ -9,11 +9,15 @@ use smallvec::SmallVec;
 
 use super::attribution::Readings;
 use super::order::{Order, Ticket};
+use crate::account::AccountId;
 use crate::demand::Need;
 use crate::time::Time;
 
 /// The entries of a demand, as a slot keeps them.
 pub(crate) type Needs = SmallVec<[Need; 4]>;
+
+/// The accounts on which a grant is a probe; hardly ever any.
+pub(crate) type Probes = Vec<AccountId>;
 
 /// One who waits.
 #[derive(Debug)]
@@ -34,8 +38,8 @@ pub(crate) struct Waiter {
 pub(crate) enum State {
     Free,
     Waiting(Waiter),
-    /// Granted: what is held still, and whether a job with resources holds it.
-    Granted(Needs),
+    /// Granted: what is held still, and on which accounts as a probe.
+    Granted(Needs, Probes),
 }
 
 #[derive(Debug)]

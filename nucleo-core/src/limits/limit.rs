@@ -5,7 +5,7 @@
 //!
 //! Not here: what each account does (its own file).
 
-use super::{DailyQuota, Permits, TokenBucket};
+use super::{DailyQuota, ElasticWindow, Permits, TokenBucket};
 use crate::account::{Account, AccountState, Horizon, Kind, Verdict};
 use crate::time::Time;
 
@@ -19,6 +19,8 @@ pub enum Limit {
     Bucket(TokenBucket),
     /// So many a day.
     Daily(DailyQuota),
+    /// So many in a window that stretches under pushback.
+    Window(ElasticWindow),
 }
 
 impl From<Permits> for Limit {
@@ -39,6 +41,12 @@ impl From<DailyQuota> for Limit {
     }
 }
 
+impl From<ElasticWindow> for Limit {
+    fn from(window: ElasticWindow) -> Self {
+        Self::Window(window)
+    }
+}
+
 /// Calls the same method of whichever account it is.
 macro_rules! each {
     ($limit:expr, $account:ident => $call:expr) => {
@@ -46,6 +54,7 @@ macro_rules! each {
             Limit::Permits($account) => $call,
             Limit::Bucket($account) => $call,
             Limit::Daily($account) => $call,
+            Limit::Window($account) => $call,
         }
     };
 }
@@ -69,6 +78,14 @@ impl Account for Limit {
 
     fn state(&self, now: Time) -> AccountState {
         each!(self, account => account.state(now))
+    }
+
+    fn head_only(&self, now: Time) -> bool {
+        each!(self, account => account.head_only(now))
+    }
+
+    fn probe_over(&mut self, now: Time) {
+        each!(self, account => account.probe_over(now));
     }
 
     fn take(&mut self, amount: u64, now: Time) {

@@ -4,6 +4,7 @@
 //! - [`TokenBucket`]: so many a period, coming back with the clock, with a slow-down that answers
 //!   pushback and an instant before which nothing goes;
 //! - [`DailyQuota`]: so many a day, all of it back at midnight;
+//! - [`ElasticWindow`]: so many in a window that stretches under pushback, with a circuit;
 //! - [`Limit`]: the closed set of them, as the monitor holds them.
 //!
 //! Invariants: those of the contract (`account`); no account knows who waits.
@@ -11,12 +12,14 @@
 //! Not here: the line (`admission`), the memory gate (`memory`).
 
 mod daily;
+mod elastic_window;
 mod limit;
 mod permits;
 mod throttle;
 mod token_bucket;
 
 pub use daily::DailyQuota;
+pub use elastic_window::{ElasticWindow, WINDOW_MAX};
 pub use limit::Limit;
 pub use permits::Permits;
 pub use token_bucket::{AMOUNT_MAX, Rate, RateError, TokenBucket};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::super::index::Index;
 use super::super::order::{Order, Ticket};
-use super::super::slots::{Needs, State};
+use super::super::slots::{Needs, Probes, State};
 use super::{Action, Admitted, Monitor};
 use crate::account::{Account as _, AccountId, Horizon};
 use crate::error::AdmitError;
@@ -92,30 +92,32 @@ impl<I: Index> Monitor<I> {
 
     pub(super) fn grant(&mut self, ticket: Ticket, now: Time) -> Action {
         self.unlink(ticket);
-        let State::Waiting(waiter) = self.slots.replace(ticket, State::Granted(Needs::new()))
+        let State::Waiting(waiter) =
+            self.slots.replace(ticket, State::Granted(Needs::new(), Vec::new()))
         else {
             unreachable!("unlink has just seen it wait");
         };
-        self.take(waiter.order, &waiter.needs, now);
+        let probes = self.take(waiter.order, &waiter.needs, now);
         let waited = now.since(waiter.since);
         let waited_on = self.shortness.since(&waiter.needs, &waiter.readings);
-        self.slots.replace(ticket, State::Granted(waiter.needs));
+        self.slots.replace(ticket, State::Granted(waiter.needs, probes));
         Action::Admit(Admitted { ticket, waited, waited_on, order: waiter.order })
     }
 
-    pub(super) fn take(&mut self, order: Order, needs: &Needs, now: Time) {
+    pub(super) fn take(&mut self, order: Order, needs: &Needs, now: Time) -> Probes {
         self.tags.granted(order.tag);
         if let Some(protect) = self.policy.protection() {
             for need in needs {
                 self.accounts.overtaking(need.account).granted(order.number, protect);
             }
         }
-        self.accounts.take(needs, now);
+        let probes = self.accounts.take(needs, now);
         if !needs.is_empty()
             && let Some(gate) = &mut self.gate
         {
             gate.released(now);
         }
+        probes
     }
 
     pub(super) fn reject(&mut self, order: Order) -> Action {

@@ -60,7 +60,7 @@ impl<I: Index> Monitor<I> {
             self.accounts.refuses(&needs, now)
         };
         if let Some(error) = refused {
-            let ticket = self.slots.insert(State::Granted(Needs::new()));
+            let ticket = self.slots.insert(State::Granted(Needs::new(), Vec::new()));
             self.slots.remove(ticket);
             self.outbox.push_back(Action::Reject(ticket, error));
             return ticket;
@@ -83,7 +83,7 @@ impl<I: Index> Monitor<I> {
                 self.slots.remove(ticket);
                 true
             }
-            State::Granted(_) => {
+            State::Granted(..) => {
                 self.roll_back(ticket, now);
                 true
             }
@@ -97,7 +97,8 @@ impl<I: Index> Monitor<I> {
     /// When the ticket holds no grant: a grant is settled or rolled back once.
     pub fn settle(&mut self, ticket: Ticket, settlement: &Settlement, now: Time) {
         let now = self.advance(now);
-        let State::Granted(needs) = self.slots.replace(ticket, State::Granted(Needs::new())) else {
+        let emptied = State::Granted(Needs::new(), Vec::new());
+        let State::Granted(needs, probes) = self.slots.replace(ticket, emptied) else {
             panic!("{ticket:?} is settled but holds no grant");
         };
         let had_resources = !needs.is_empty();
@@ -116,10 +117,14 @@ impl<I: Index> Monitor<I> {
             self.index.changed(need.account);
         }
         if !kept.is_empty() {
-            self.slots.replace(ticket, State::Granted(kept));
+            self.slots.replace(ticket, State::Granted(kept, probes));
             return;
         }
         self.slots.remove(ticket);
+        for account in probes {
+            self.accounts.limit_mut(account).probe_over(now);
+            self.index.changed(account);
+        }
         if had_resources && let Some(gate) = &mut self.gate {
             gate.completed();
         }
@@ -130,7 +135,7 @@ impl<I: Index> Monitor<I> {
     /// # Panics
     /// When the ticket holds no grant.
     pub fn roll_back(&mut self, ticket: Ticket, now: Time) {
-        let State::Granted(needs) = self.slots.get(ticket) else {
+        let State::Granted(needs, _) = self.slots.get(ticket) else {
             panic!("{ticket:?} is rolled back but holds no grant");
         };
         let all = needs.iter().fold(Settlement::in_full(), |settlement, need| {
@@ -195,8 +200,8 @@ impl<I: Index> Monitor<I> {
 
     /// Grants an arrival at once.
     pub(super) fn start(&mut self, order: Order, needs: Needs, now: Time) -> Ticket {
-        self.take(order, &needs, now);
-        let ticket = self.slots.insert(State::Granted(needs));
+        let probes = self.take(order, &needs, now);
+        let ticket = self.slots.insert(State::Granted(needs, probes));
         self.outbox.push_back(Action::Admit(Admitted {
             ticket,
             waited: Span::ZERO,

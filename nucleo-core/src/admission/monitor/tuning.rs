@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::super::index::Index;
 use super::Monitor;
-use crate::account::{Account as _, AccountId, Verdict};
+use crate::account::{Account as _, AccountId, Reason, Verdict};
 use crate::error::AdmitError;
 use crate::limits::{Limit, Rate, RateError};
 use crate::time::Time;
@@ -20,6 +20,34 @@ impl<I: Index> Monitor<I> {
         let now = self.advance(now);
         self.accounts.limit_mut(account).verdict(verdict, now);
         self.index.changed(account);
+        self.refuse_if_closed(account, now);
+    }
+
+    /// Closes an account: it refuses everyone, waiters included, until it is opened again.
+    pub fn close(&mut self, account: AccountId, reason: Reason, now: Time) {
+        let now = self.advance(now);
+        self.accounts.close(account, Some(reason));
+        self.refuse_if_closed(account, now);
+    }
+
+    /// Opens an account that was closed.
+    pub fn reopen(&mut self, account: AccountId, now: Time) {
+        self.advance(now);
+        self.accounts.close(account, None);
+        self.index.changed(account);
+    }
+
+    /// Dooms everyone who names an account that refuses everyone.
+    fn refuse_if_closed(&mut self, account: AccountId, now: Time) {
+        let Some(reason) = self.accounts.refusing(account, now) else {
+            return;
+        };
+        let name = Arc::clone(self.accounts.name(account));
+        let (doomed, index) = (&mut self.doomed, &self.index);
+        index.naming(account, &mut |order, ticket, _| {
+            let error = AdmitError::Refusing { account: Arc::clone(&name), reason };
+            doomed.entry(order).or_insert((ticket, error));
+        });
     }
 
     /// Lets nothing go from a bucket before `until`; on other accounts it does nothing.
