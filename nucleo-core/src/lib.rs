@@ -16,6 +16,7 @@ mod account;
 pub mod admission;
 mod demand;
 mod error;
+mod event;
 mod id;
 pub mod limits;
 pub mod memory;
@@ -29,6 +30,7 @@ pub use account::{Account, AccountId, AccountState, Horizon, Kind, Reason, Verdi
 pub use admission::{Action, Admitted, Charge, Monitor, Order, Settlement, Ticket, WaitedOn};
 pub use demand::{Demand, MAX_WAIT_DEFAULT, Need};
 pub use error::AdmitError;
+pub use event::{LimiterEvent, LimiterWhat};
 pub use id::{AttemptKey, JobId, WorkflowId};
 pub use money::{Currency, CurrencyMismatch, Money, MoneyError, PICO, parse_pico};
 pub use time::{Span, Time};

@@ -269,6 +269,13 @@ impl Pair {
         }
         assert_eq!(self.fast.waiting(), self.naive.waiting(), "{}", self.where_());
         assert_eq!(self.fast.waiting(), self.waiting.len(), "{}", self.where_());
+        if let Some(ticket) = self.random.choice(&self.waiting) {
+            let why = self.fast.why_waiting(*ticket).expect("it waits");
+            assert_eq!(Some(&why), self.naive.why_waiting(*ticket).as_ref(), "{}", self.where_());
+            assert!(!why.short.is_empty() || why.memory || why.earliest.is_none(), "{why:?}");
+        }
+        let account = self.account();
+        assert_eq!(self.fast.view(account), self.naive.view(account), "{}", self.where_());
         for account in &self.accounts[..self.permits] {
             let available = self.fast.limit(*account).available(self.now);
             assert_eq!(available, self.naive.limit(*account).available(self.now));

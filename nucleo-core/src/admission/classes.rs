@@ -300,6 +300,16 @@ impl Index for ByClass {
         classes.filter_map(first).min()
     }
 
+    fn count_short(&self, account: AccountId, free: i128) -> usize {
+        let classes = self.naming.get(account.index()).into_iter().flatten();
+        let count = |class: &usize| {
+            let entry = &self.classes[*class];
+            let place = entry.accounts.binary_search(&account).expect("the class names it");
+            entry.tree.count_over(place, free.max(0))
+        };
+        classes.map(count).sum()
+    }
+
     fn naming(&self, account: AccountId, each: &mut dyn FnMut(Order, Ticket, u64)) {
         for class in self.naming.get(account.index()).into_iter().flatten() {
             let entry = &self.classes[*class];

@@ -64,6 +64,9 @@ pub trait Index: Default + fmt::Debug + Send {
         behind: Option<Order>,
     ) -> Option<(Order, Ticket)>;
 
+    /// How many waiters name the account and need more of it than is free.
+    fn count_short(&self, account: AccountId, free: i128) -> usize;
+
     /// Calls `each` for every waiter that names the account, in no particular order.
     fn naming(&self, account: AccountId, each: &mut dyn FnMut(Order, Ticket, u64));
 

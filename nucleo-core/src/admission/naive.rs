@@ -68,6 +68,11 @@ impl Index for Naive {
         short.map(|(order, (ticket, _))| (*order, *ticket))
     }
 
+    fn count_short(&self, account: AccountId, free: i128) -> usize {
+        let short = |needs: &[Need]| i128::from(amount_of(needs, account)) > free.max(0);
+        self.line.values().filter(|(_, needs)| short(needs)).count()
+    }
+
     fn naming(&self, account: AccountId, each: &mut dyn FnMut(Order, Ticket, u64)) {
         for (order, (ticket, needs)) in &self.line {
             let amount = amount_of(needs, account);

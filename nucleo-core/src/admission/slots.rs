@@ -11,6 +11,7 @@ use super::attribution::Readings;
 use super::order::{Order, Ticket};
 use crate::account::AccountId;
 use crate::demand::Need;
+use crate::id::AttemptKey;
 use crate::time::Time;
 
 /// The entries of a demand, as a slot keeps them.
@@ -23,6 +24,7 @@ pub(crate) type Probes = Vec<AccountId>;
 #[derive(Debug)]
 pub(crate) struct Waiter {
     pub(crate) order: Order,
+    pub(crate) key: AttemptKey,
     pub(crate) needs: Needs,
     /// The integrals of attribution at its arrival.
     pub(crate) readings: Readings,
@@ -39,7 +41,7 @@ pub(crate) enum State {
     Free,
     Waiting(Waiter),
     /// Granted: what is held still, and on which accounts as a probe.
-    Granted(Needs, Probes),
+    Granted(AttemptKey, Needs, Probes),
 }
 
 #[derive(Debug)]

@@ -14,6 +14,8 @@ use super::super::slots::{Needs, Probes, State};
 use super::{Action, Admitted, Monitor};
 use crate::account::{Account as _, AccountId, Horizon};
 use crate::error::AdmitError;
+use crate::event::LimiterWhat;
+use crate::id::AttemptKey;
 use crate::memory::Ask;
 use crate::time::Time;
 
@@ -92,15 +94,17 @@ impl<I: Index> Monitor<I> {
 
     pub(super) fn grant(&mut self, ticket: Ticket, now: Time) -> Action {
         self.unlink(ticket);
-        let State::Waiting(waiter) =
-            self.slots.replace(ticket, State::Granted(Needs::new(), Vec::new()))
+        let State::Waiting(waiter) = self
+            .slots
+            .replace(ticket, State::Granted(AttemptKey::default(), Needs::new(), Vec::new()))
         else {
             unreachable!("unlink has just seen it wait");
         };
         let probes = self.take(waiter.order, &waiter.needs, now);
         let waited = now.since(waiter.since);
+        self.tell(waiter.key, now, || LimiterWhat::GrantedAfterWait { waited });
         let waited_on = self.shortness.since(&waiter.needs, &waiter.readings);
-        self.slots.replace(ticket, State::Granted(waiter.needs, probes));
+        self.slots.replace(ticket, State::Granted(waiter.key, waiter.needs, probes));
         Action::Admit(Admitted { ticket, waited, waited_on, order: waiter.order })
     }
 
@@ -122,6 +126,8 @@ impl<I: Index> Monitor<I> {
 
     pub(super) fn reject(&mut self, order: Order) -> Action {
         let (ticket, error) = self.doomed.remove(&order).expect("the doomed one was just seen");
+        let key = self.slots.waiter(ticket).key;
+        self.tell(key, self.latest, || LimiterWhat::Refused { why: error.name() });
         self.unlink(ticket);
         self.slots.remove(ticket);
         Action::Reject(ticket, error)

@@ -18,6 +18,8 @@ use super::{Action, Admitted, Monitor};
 use crate::account::{Account as _, AccountId};
 use crate::demand::{Demand, Need};
 use crate::error::AdmitError;
+use crate::event::{LimiterEvent, LimiterWhat};
+use crate::id::AttemptKey;
 use crate::limits::Limit;
 use crate::memory::{Ask, MemoryGate};
 use crate::time::{Span, Time};
@@ -60,16 +62,17 @@ impl<I: Index> Monitor<I> {
             self.accounts.refuses(&needs, now)
         };
         if let Some(error) = refused {
-            let ticket = self.slots.insert(State::Granted(Needs::new(), Vec::new()));
+            let ticket = self.slots.insert(State::Granted(demand.key(), Needs::new(), Vec::new()));
             self.slots.remove(ticket);
+            self.tell(demand.key(), now, || LimiterWhat::Refused { why: error.name() });
             self.outbox.push_back(Action::Reject(ticket, error));
             return ticket;
         }
         let nobody_is_before = self.index.is_empty();
         if needs.is_empty() || (nobody_is_before && self.may_start(&needs, now)) {
-            return self.start(order, needs, now);
+            return self.start(demand.key(), order, needs, now);
         }
-        self.enqueue(order, needs, now.saturating_add(demand.max_wait), now)
+        self.enqueue(&demand, order, needs, now)
     }
 
     /// A waiter leaves the line, or a grant that nobody took is rolled back whole; one that is over
@@ -78,7 +81,9 @@ impl<I: Index> Monitor<I> {
         let now = self.advance(now);
         match self.slots.get(ticket) {
             State::Free => false,
-            State::Waiting(_) => {
+            State::Waiting(waiter) => {
+                let key = waiter.key;
+                self.tell(key, now, || LimiterWhat::Left);
                 self.unlink(ticket);
                 self.slots.remove(ticket);
                 true
@@ -97,8 +102,8 @@ impl<I: Index> Monitor<I> {
     /// When the ticket holds no grant: a grant is settled or rolled back once.
     pub fn settle(&mut self, ticket: Ticket, settlement: &Settlement, now: Time) {
         let now = self.advance(now);
-        let emptied = State::Granted(Needs::new(), Vec::new());
-        let State::Granted(needs, probes) = self.slots.replace(ticket, emptied) else {
+        let emptied = State::Granted(AttemptKey::default(), Needs::new(), Vec::new());
+        let State::Granted(key, needs, probes) = self.slots.replace(ticket, emptied) else {
             panic!("{ticket:?} is settled but holds no grant");
         };
         let had_resources = !needs.is_empty();
@@ -117,10 +122,11 @@ impl<I: Index> Monitor<I> {
             self.index.changed(need.account);
         }
         if !kept.is_empty() {
-            self.slots.replace(ticket, State::Granted(kept, probes));
+            self.slots.replace(ticket, State::Granted(key, kept, probes));
             return;
         }
         self.slots.remove(ticket);
+        self.tell(key, now, || LimiterWhat::Settled);
         for account in probes {
             self.accounts.limit_mut(account).probe_over(now);
             self.index.changed(account);
@@ -135,7 +141,7 @@ impl<I: Index> Monitor<I> {
     /// # Panics
     /// When the ticket holds no grant.
     pub fn roll_back(&mut self, ticket: Ticket, now: Time) {
-        let State::Granted(needs, _) = self.slots.get(ticket) else {
+        let State::Granted(_, needs, _) = self.slots.get(ticket) else {
             panic!("{ticket:?} is rolled back but holds no grant");
         };
         let all = needs.iter().fold(Settlement::in_full(), |settlement, need| {
@@ -199,31 +205,49 @@ impl<I: Index> Monitor<I> {
     }
 
     /// Grants an arrival at once.
-    pub(super) fn start(&mut self, order: Order, needs: Needs, now: Time) -> Ticket {
+    pub(super) fn start(
+        &mut self,
+        key: AttemptKey,
+        order: Order,
+        needs: Needs,
+        now: Time,
+    ) -> Ticket {
+        self.tell(key, now, || LimiterWhat::GrantedAtOnce);
         let probes = self.take(order, &needs, now);
-        let ticket = self.slots.insert(State::Granted(needs, probes));
-        self.outbox.push_back(Action::Admit(Admitted {
-            ticket,
-            waited: Span::ZERO,
-            waited_on: WaitedOn::default(),
-            order,
-        }));
+        let ticket = self.slots.insert(State::Granted(key, needs, probes));
+        let (waited, waited_on) = (Span::ZERO, WaitedOn::default());
+        self.outbox.push_back(Action::Admit(Admitted { ticket, waited, waited_on, order }));
         ticket
     }
 
     pub(super) fn enqueue(
         &mut self,
+        demand: &Demand,
         order: Order,
         needs: Needs,
-        expires: Time,
         now: Time,
     ) -> Ticket {
         let readings = self.shortness.read(&needs);
-        let number = self.numbers;
-        let waiter = Waiter { order, needs, readings, since: now, expires, number };
+        let (key, number) = (demand.key(), self.numbers);
+        let expires = now.saturating_add(demand.max_wait);
+        if self.events.listens() {
+            let free = |need: &&Need| self.accounts.free(need.account, now);
+            let short = needs.iter().filter(|need| free(need) < i128::from(need.amount));
+            let short = short.map(|need| need.account).collect();
+            let waiting = self.index.len() + 1;
+            self.tell(key, now, || LimiterWhat::Waiting { short, waiting });
+        }
+        let waiter = Waiter { order, key, needs, readings, since: now, expires, number };
         let ticket = self.slots.insert(State::Waiting(waiter));
         self.index.insert(order, ticket, &self.slots.waiter(ticket).needs);
         self.expiries.insert((expires, ticket));
         ticket
+    }
+
+    /// Tells an event to whoever listens.
+    pub(super) fn tell(&mut self, key: AttemptKey, at: Time, what: impl FnOnce() -> LimiterWhat) {
+        if self.events.listens() {
+            self.events.push(LimiterEvent { at, key, what: what() });
+        }
     }
 }

@@ -14,16 +14,19 @@
 //! - at rest, nothing held implies that nobody waits.
 //!
 //! - `state`: what it is made of; `action`: what comes out; `inputs`: what happens to it;
-//!   `tuning`: accounts that change while it runs; `decide`: the rule; `sharing`: protection.
+//!   `tuning`: accounts that change while it runs; `decide`: the rule; `sharing`: protection;
+//!   `seeing`: why one waits.
 //!
 //! Not here: locks, wake-ups, clocks (`nucleo-harness`); the search (`index`).
 
 mod action;
 mod decide;
 mod inputs;
+mod seeing;
 mod sharing;
 mod state;
 mod tuning;
 
 pub use action::{Action, Admitted};
+pub use seeing::{AccountView, ShortOf, WhyWaiting};
 pub use state::Monitor;

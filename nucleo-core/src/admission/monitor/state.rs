@@ -17,6 +17,7 @@ use super::super::slots::Slots;
 use super::Action;
 use crate::account::AccountId;
 use crate::error::AdmitError;
+use crate::event::EventRing;
 use crate::limits::Limit;
 use crate::memory::{MemoryGate, MemoryStatus};
 use crate::time::{Span, Time};
@@ -55,6 +56,7 @@ pub struct Monitor<I = ByClass> {
     pub(super) outbox: VecDeque<Action>,
     /// For how long the head was short of each account.
     pub(super) shortness: Shortness,
+    pub(super) events: EventRing,
     pub(super) policy: Policy,
     pub(super) tags: Tags,
     pub(super) numbers: u64,
@@ -74,6 +76,7 @@ impl<I: Index> Default for Monitor<I> {
             doomed: BTreeMap::new(),
             outbox: VecDeque::new(),
             shortness: Shortness::default(),
+            events: EventRing::default(),
             policy: Policy::default(),
             tags: Tags::default(),
             numbers: 0,

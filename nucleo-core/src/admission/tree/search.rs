@@ -129,6 +129,37 @@ impl Tree {
         children.find_map(|at| self.first_over_below(node.child(at), behind, account, free))
     }
 
+    /// How many waiters need more of an account than is free: what is all over, or all within, is
+    /// counted by the node.
+    pub(crate) fn count_over(&self, account: usize, free: i128) -> usize {
+        if self.len == 0 { 0 } else { self.count_over_below(self.root, account, free) }
+    }
+
+    fn count_over_below(&self, id: u32, account: usize, free: i128) -> usize {
+        let node = self.node(id);
+        let over = (0..node.len).filter(|at| i128::from(node.largest(account, *at)) > free);
+        if node.is_leaf() {
+            return over.count();
+        }
+        over.map(|at| {
+            let child = node.child(at);
+            if i128::from(node.need(account, at)) > free {
+                self.count_below(child)
+            } else {
+                self.count_over_below(child, account, free)
+            }
+        })
+        .sum()
+    }
+
+    fn count_below(&self, id: u32) -> usize {
+        let node = self.node(id);
+        if node.is_leaf() {
+            return node.len;
+        }
+        (0..node.len).map(|at| self.count_below(node.child(at))).sum()
+    }
+
     /// Every waiter, in order, with its needs.
     pub(crate) fn each(&self, each: &mut Visit<'_>) {
         self.each_below(self.root, each);

@@ -82,6 +82,7 @@ fn compare(tree: &Tree, map: &BTreeMap<Order, (Ticket, [u64; 2])>, random: &mut 
     let behind = map.range(from..).filter(|(key, _)| **key > from).find(over);
     let told = tree.first_over(Some(from), 1, free[1]).map(|(key, _)| key);
     assert_eq!(told, behind.map(|(key, _)| *key));
+    assert_eq!(tree.count_over(1, free[1]), map.iter().filter(over).count());
     let mut blocked = [None, None];
     let mut at = from;
     // Cut short every few nodes, and gone on with: the same answer.
