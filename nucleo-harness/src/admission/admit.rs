@@ -10,9 +10,10 @@
 
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use nucleo_core::{
     AccountId, AdmitError, Admitted, Demand, Order, Settlement, Span, Ticket, Time, Verdict,
@@ -44,13 +45,13 @@ impl Admit {
     }
 
     /// Submits, runs the line, and looks at the seat, in one lock hold.
-    fn submit(&self, demand: &Demand, cx: &Context<'_>) -> (SeatId, Looked) {
+    fn submit(&self, demand: &Demand, waker: &mut Option<Waker>) -> (SeatId, Looked) {
         let looked = self.shared.enter_then(
             |core, now| {
                 let ticket = core.monitor.submit(demand.clone(), now);
                 core.seats.take(ticket)
             },
-            |core, seat| (seat, look(core, seat, cx)),
+            |core, seat| (seat, look(core, seat, waker)),
         );
         looked.unwrap_or_else(|error| (SeatId::NONE, Looked::Decided(Err(error))))
     }
@@ -62,13 +63,12 @@ enum Looked {
     Decided(Result<Admitted, AdmitError>),
 }
 
-/// Takes the outcome out of a seat, and gives the seat up; or leaves a waker in it.
-fn look(core: &mut Core, seat: SeatId, cx: &Context<'_>) -> Looked {
+/// Takes the outcome out of a seat, and gives the seat up; or swaps the waker in it, so that the
+/// caller drops the old one once the lock is free.
+fn look(core: &mut Core, seat: SeatId, waker: &mut Option<Waker>) -> Looked {
     match core.seats.get_mut(seat) {
-        Seat::Waiting(_, waker) => {
-            if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-                *waker = Some(cx.waker().clone());
-            }
+        Seat::Waiting(_, seated) => {
+            mem::swap(seated, waker);
             Looked::Waiting
         }
         Seat::Decided(_) => match core.seats.leave(seat) {
@@ -83,16 +83,18 @@ impl Future for Admit {
     type Output = Result<Grant, AdmitError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let looked = match std::mem::replace(&mut self.state, State::Over) {
+        // Cloned before the lock and dropped after it: a waker is foreign code.
+        let mut waker = Some(cx.waker().clone());
+        let looked = match mem::replace(&mut self.state, State::Over) {
             State::New(demand) => {
-                let (seat, looked) = self.submit(&demand, cx);
+                let (seat, looked) = self.submit(&demand, &mut waker);
                 self.state = State::Seated(seat);
                 looked
             }
             State::Seated(seat) => {
                 self.state = State::Seated(seat);
                 // Also of a defective monitor: its outcomes are in the seats.
-                self.shared.touch(|core| look(core, seat, cx))
+                self.shared.touch(|core| look(core, seat, &mut waker))
             }
             State::Over => panic!("polled after it was ready"),
         };
@@ -106,20 +108,22 @@ impl Future for Admit {
 
 impl Drop for Admit {
     fn drop(&mut self) {
-        let State::Seated(seat) = std::mem::replace(&mut self.state, State::Over) else {
+        let State::Seated(seat) = mem::replace(&mut self.state, State::Over) else {
             return;
         };
-        // A defective monitor holds nothing that could be given back.
-        let _ = self.shared.enter(|core, now| {
-            let ticket = match core.seats.leave(seat) {
-                Seat::Waiting(ticket, _) => ticket,
-                Seat::Decided(outcome) => match *outcome {
-                    Ok(admitted) => admitted.ticket,
-                    Err(_) => return,
-                },
+        // The seat, with its waker, is dropped after the lock. A defective monitor holds nothing that
+        // could be given back.
+        let _seat = self.shared.enter(|core, now| {
+            let seat = core.seats.leave(seat);
+            let ticket = match &seat {
+                Seat::Waiting(ticket, _) => Some(*ticket),
+                Seat::Decided(outcome) => outcome.as_ref().as_ref().ok().map(|one| one.ticket),
                 Seat::Empty => unreachable!("a seat is left by the one who holds it"),
             };
-            core.monitor.leave(ticket, now);
+            if let Some(ticket) = ticket {
+                core.monitor.leave(ticket, now);
+            }
+            seat
         });
     }
 }
@@ -234,7 +238,7 @@ impl Grant {
     }
 
     fn end(&mut self, input: impl FnOnce(&mut Core, Ticket, Time)) {
-        if std::mem::replace(&mut self.over, true) {
+        if mem::replace(&mut self.over, true) {
             return;
         }
         let ticket = self.ticket;
