@@ -44,7 +44,7 @@ pub(crate) async fn run<J: Job>(place: Place, options: JobOptions, job: J) -> Jo
 
 /// A job on its way.
 struct Walk {
-    place: Place,
+    place: Arc<Place>,
     options: JobOptions,
     history: History,
     budget: Budget,
@@ -61,7 +61,7 @@ impl Walk {
             wait_left: options.max_wait,
             order: None,
             record: JobRecord { job: place.job(), ..JobRecord::default() },
-            place,
+            place: Arc::new(place),
             options,
         }
     }
@@ -82,7 +82,9 @@ impl Walk {
             let failure = match ran.outcome {
                 Ok(out) => return Ok(out),
                 Err(Cut::Failed(failure)) => failure,
-                Err(cut) => return Err(cut.into_error()),
+                Err(Cut::Cancelled) => return Err(self.place.cancelled()),
+                Err(Cut::TimedOut(after)) => return Err(JobError::TimedOut { after }),
+                Err(Cut::Panicked(message)) => return Err(JobError::Panicked { message }),
             };
             self.pause(models, failure).await?;
         }
@@ -202,8 +204,8 @@ impl Walk {
         let legs = requirements.bindings.into_iter().zip(commitments).zip(meters);
         let legs = legs.map(|((binding, commitment), meter)| Leg { binding, commitment, meter });
         let guard = Guard::new(grant, work, legs.collect());
-        let cancel = self.place.cancel().clone();
-        let running = Running { job, granted, guard, cancel, token, timeout: requirements.timeout };
+        let (timeout, place) = (requirements.timeout, Arc::clone(&self.place));
+        let running = Running { job, granted, guard, token, timeout, place };
         let task = self.harness().tasks().spawn(running.run(clock));
         // The task ends by itself; it can only be lost with the runtime below us.
         task.await.map_err(|_| JobError::ShutDown)

@@ -1,13 +1,15 @@
 //! A running attempt: its own task, which owns the grant until everything is settled.
 //!
 //! Invariants: it ends by itself, within its timeout and the grace after it; a cancellation wins
-//! over a result that comes at the same time; panics end here.
+//! over a result that comes at the same time, and over work that has not begun; panics end here,
+//! also those of a drop.
 //!
 //! Not here: what led to the grant (`run`), what comes back (`guard`).
 
+use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -16,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::granted::Granted;
 use super::guard::{Bills, Guard, Verdicts};
-use super::job::{Job, JobError};
+use super::job::Job;
 use super::signal::Failure;
 use crate::admission::panic_text;
 use crate::runtime::Clock;
+use crate::workflow::Place;
 
 /// The grace after a timeout or a cancellation: a tenth of the timeout, within these.
 const GRACE: (Span, Span) = (Span::from_millis(500), Span::from_secs(30));
@@ -38,17 +41,6 @@ pub(crate) enum Cut {
     Panicked(Arc<str>),
 }
 
-impl Cut {
-    pub(crate) fn into_error(self) -> JobError {
-        match self {
-            Self::Cancelled => JobError::Cancelled,
-            Self::TimedOut(after) => JobError::TimedOut { after },
-            Self::Panicked(message) => JobError::Panicked { message },
-            Self::Failed(failure) => JobError::Failed { attempts: 1, failure },
-        }
-    }
-}
-
 /// An attempt that ran.
 pub(crate) struct Ran<J: Job> {
     pub(crate) job: J,
@@ -61,19 +53,26 @@ pub(crate) struct Running<J> {
     pub(crate) job: J,
     pub(crate) granted: Granted,
     pub(crate) guard: Guard,
-    /// The job's cancellation.
-    pub(crate) cancel: CancellationToken,
-    /// The attempt's, which also fires at its timeout.
+    /// The attempt's cancellation, which also fires at its timeout.
     pub(crate) token: CancellationToken,
     pub(crate) timeout: Span,
+    /// Kept until everything is settled, also when nobody waits for the answer any more.
+    pub(crate) place: Arc<Place>,
 }
 
 impl<J: Job> Running<J> {
     /// Executes the job, and settles when it is gone.
     pub(crate) async fn run(mut self, clock: Arc<dyn Clock>) -> Ran<J> {
         let outcome = {
-            let work = AssertUnwindSafe(self.job.execute(self.granted)).catch_unwind();
-            drive(pin!(work), &self.cancel, &self.token, &*clock, self.timeout).await
+            let (job, granted) = (&mut self.job, self.granted);
+            // In a block of its own, so that a job that panics before its first await ends here too.
+            let work = async move { job.execute(granted).await };
+            let cancel = self.place.cancel();
+            let driven = drive(work, cancel, &self.token, &*clock, self.timeout);
+            AssertUnwindSafe(driven)
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|payload| Err(panicked(&*payload)))
         };
         let bills = self.guard.settle(match &outcome {
             Ok(_) => Verdicts::Success,
@@ -84,24 +83,29 @@ impl<J: Job> Running<J> {
     }
 }
 
-type Caught<T> = Result<Result<T, Failure>, Box<dyn std::any::Any + Send>>;
+fn panicked(payload: &(dyn Any + Send)) -> Cut {
+    Cut::Panicked(panic_text(payload).into())
+}
 
-/// Polls the work to its end, its cancellation, or its timeout.
+/// Polls the work to its end, its cancellation, or its timeout; the work is gone when it returns.
 async fn drive<T>(
-    mut work: Pin<&mut impl Future<Output = Caught<T>>>,
+    work: impl Future<Output = Result<T, Failure>>,
     cancel: &CancellationToken,
     token: &CancellationToken,
     clock: &dyn Clock,
     timeout: Span,
 ) -> Result<T, Cut> {
+    if cancel.is_cancelled() {
+        // Nothing has begun, and nothing will: the grace is for work that has.
+        return Err(Cut::Cancelled);
+    }
+    let mut work = pin!(AssertUnwindSafe(work).catch_unwind());
     let deadline = clock.now().saturating_add(timeout);
     let cut = tokio::select! {
         biased;
         () = cancel.cancelled() => Cut::Cancelled,
         ended = &mut work => {
-            return ended
-                .map_err(|payload| Cut::Panicked(panic_text(payload.as_ref()).into()))?
-                .map_err(Cut::Failed);
+            return ended.map_err(|payload| panicked(&*payload))?.map_err(Cut::Failed);
         }
         () = clock.sleep_until(deadline) => Cut::TimedOut(timeout),
     };

@@ -1,7 +1,8 @@
 //! A job's place in its workflow's tree.
 //!
-//! Invariants: a place is registered among the live jobs from its making to its drop; its steps
-//! follow the law of [`Step`], and each is given to the journal first.
+//! Invariants: a place is registered among the live jobs from its making to its drop, which is after
+//! the settlement of whatever still ran; its steps follow the law of [`Step`], each is given to the
+//! journal first, and the last is always the end.
 //!
 //! Not here: what the job does (`attempt`).
 
@@ -82,6 +83,11 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        let step = self.state.live().lock().get(&self.job).map(|live| live.step);
+        if step.is_some_and(|step| step != Step::Ended) {
+            // Whoever waited for the job has dropped it; the run's events say so.
+            self.step(StepEvent::Over);
+        }
         self.state.live().lock().remove(&self.job);
     }
 }
