@@ -81,10 +81,14 @@ impl Counted {
     /// what is unused.
     #[must_use]
     pub fn charge(&self, usage: &Usage, unused: Unused) -> Charge {
+        Charge::Used(self.charged(usage, unused))
+    }
+
+    pub(crate) fn charged(&self, usage: &Usage, unused: Unused) -> u64 {
         let used = self.used(usage);
         match unused {
-            Unused::GivenBack => Charge::Used(used),
-            Unused::Kept => Charge::Used(used.max(self.amount)),
+            Unused::GivenBack => used,
+            Unused::Kept => used.max(self.amount),
         }
     }
 }

@@ -7,13 +7,13 @@
 //! Not here: the table itself (`table`).
 
 use nucleo_core::spend::Booking;
-use nucleo_core::{AccountId, Money, Span, Time, Usage, Verdict};
+use nucleo_core::{AccountId, Money, Need, Span, Time, Usage, Verdict};
 use smallvec::SmallVec;
 
 use super::binding::{Binding, Counts};
 use super::granted::Meter;
 use super::signal::{Ended, Failure, Signal};
-use super::table::row;
+use super::table::{Sums, row};
 use crate::admission::{Ending, Grant};
 use crate::spend::Commitment;
 
@@ -45,6 +45,8 @@ impl Leg {
 #[derive(Debug)]
 pub(crate) struct Guard {
     held: Option<(Grant, SmallVec<[Leg; 1]>)>,
+    /// What is held besides the bindings' accounts.
+    besides: SmallVec<[Need; 2]>,
     work: Meter,
 }
 
@@ -70,8 +72,13 @@ pub(crate) enum Verdicts<'f> {
 }
 
 impl Guard {
-    pub(crate) const fn new(grant: Grant, work: Meter, legs: SmallVec<[Leg; 1]>) -> Self {
-        Self { held: Some((grant, legs)), work }
+    pub(crate) const fn new(
+        grant: Grant,
+        besides: SmallVec<[Need; 2]>,
+        work: Meter,
+        legs: SmallVec<[Leg; 1]>,
+    ) -> Self {
+        Self { held: Some((grant, legs)), besides, work }
     }
 
     /// Settles accounts and money.
@@ -90,16 +97,21 @@ impl Guard {
             return Bills::new();
         }
         let mut ending = Ending::default();
+        let mut sums = Sums::default();
+        self.besides.iter().for_each(|need| sums.add(need.account, need.amount));
         let mut owed = SmallVec::<[(Leg, Option<Booking>); 1]>::new();
         let now = grant.clock().now();
         for leg in legs {
             let reported = leg.meter.read();
             let ended = ended(reported.sent, reported.ended, verdicts);
             let row = row(ended, reported.usage, &leg.binding);
-            ending.settlement = row.charges.apply(&leg.binding, ending.settlement);
-            pace(&mut ending, &leg.binding, verdicts, reported.sent, now);
+            row.charges.of(&leg.binding).for_each(|(account, charged)| sums.add(account, charged));
+            if is_concerned(ended, verdicts) {
+                pace(&mut ending, &leg.binding, verdicts, reported.sent, now);
+            }
             owed.push((leg, row.booking));
         }
+        ending.settlement = sums.settlement();
         grant.settle(ending);
         owed.into_iter().filter_map(|(leg, booking)| Some(leg.book(booking?))).collect()
     }
@@ -121,6 +133,15 @@ fn ended(sent: Option<Time>, known: Option<Ended>, verdicts: Verdicts<'_>) -> En
         (_, Some(ended)) => ended,
         (Verdicts::Success, None) => Ended::InFull,
         (Verdicts::CutOff, None) => Ended::Incomplete,
+    }
+}
+
+/// Whether the end of the attempt says something about this leg: of several, only those are blamed
+/// that ended where the failure did.
+fn is_concerned(ended: Ended, verdicts: Verdicts<'_>) -> bool {
+    match verdicts {
+        Verdicts::Failed(failure) => failure.ended == ended,
+        Verdicts::Success | Verdicts::CutOff => true,
     }
 }
 
@@ -154,7 +175,12 @@ fn pace(
     ending.verdict = verdict;
     ending.park_until = retry_after.map(|span: Span| now.saturating_add(span));
     ending.drain = drain;
-    ending.buckets.extend(buckets(binding));
+    for bucket in buckets(binding) {
+        // Twice would be two steps for one answer.
+        if !ending.buckets.contains(&bucket) {
+            ending.buckets.push(bucket);
+        }
+    }
 }
 
 /// The accounts of a binding that a pace concerns: its buckets, not its calls at once.

@@ -203,7 +203,7 @@ impl Walk {
         self.record.model = requirements.bindings.last().map(|b| Arc::clone(&b.model));
         let legs = requirements.bindings.into_iter().zip(commitments).zip(meters);
         let legs = legs.map(|((binding, commitment), meter)| Leg { binding, commitment, meter });
-        let guard = Guard::new(grant, work, legs.collect());
+        let guard = Guard::new(grant, requirements.needs, work, legs.collect());
         let (timeout, place) = (requirements.timeout, Arc::clone(&self.place));
         let running = Running { job, granted, guard, token, timeout, place };
         let task = self.harness().tasks().spawn(running.run(clock));

@@ -11,12 +11,13 @@
 //!
 //! Held accounts come back in every row, once the work is gone.
 //!
-//! Invariants: every row is reached by a test at every step that can end there (`tests/attempt.rs`).
+//! Invariants: every row is reached by a test at every step that can end there (`tests/attempt`).
 //!
 //! Not here: carrying it out (`guard`).
 
 use nucleo_core::spend::Booking;
-use nucleo_core::{Charge, Settlement, Usage};
+use nucleo_core::{AccountId, Charge, Settlement, Usage};
+use smallvec::SmallVec;
 
 use super::binding::{Binding, Counts, Unused};
 use super::signal::Ended;
@@ -59,19 +60,40 @@ pub(crate) fn row(ended: Ended, reported: Option<Usage>, binding: &Binding) -> R
 }
 
 impl Charges {
-    /// Writes the charges of a binding's accounts into a settlement.
-    pub(crate) fn apply(self, binding: &Binding, settlement: Settlement) -> Settlement {
-        binding.accounts.iter().fold(settlement, |settlement, counted| {
-            let charge = match self {
-                Self::RolledBack => Charge::RolledBack,
-                Self::Used(usage) => counted.charge(&usage, binding.unused),
-                Self::RequestOnly if counted.counts == Counts::Requests => {
-                    Charge::Used(counted.amount)
-                }
-                Self::RequestOnly => Charge::RolledBack,
-                Self::Spent => Charge::Used(counted.amount),
+    /// What each of a binding's accounts is charged.
+    pub(crate) fn of(self, binding: &Binding) -> impl Iterator<Item = (AccountId, u64)> + '_ {
+        binding.accounts.iter().map(move |counted| {
+            let charged = match self {
+                Self::Used(usage) => counted.charged(&usage, binding.unused),
+                Self::RequestOnly if counted.counts == Counts::Requests => counted.amount,
+                Self::RolledBack | Self::RequestOnly => 0,
+                Self::Spent => counted.amount,
             };
-            settlement.charge(counted.account, charge)
+            (counted.account, charged)
+        })
+    }
+}
+
+/// What each account is charged, summed over all that named it: a demand merges them, so one
+/// settlement has to.
+#[derive(Debug, Default)]
+pub(crate) struct Sums {
+    sums: SmallVec<[(AccountId, u64); 4]>,
+}
+
+impl Sums {
+    /// Charges an account so much more; a provider's own number may be any.
+    pub(crate) fn add(&mut self, account: AccountId, charged: u64) {
+        match self.sums.iter_mut().find(|(named, _)| *named == account) {
+            Some((_, sum)) => *sum = sum.saturating_add(charged),
+            None => self.sums.push((account, charged)),
+        }
+    }
+
+    /// Held accounts come back, metered ones are charged these sums.
+    pub(crate) fn settlement(self) -> Settlement {
+        self.sums.into_iter().fold(Settlement::in_full(), |settlement, (account, charged)| {
+            settlement.charge(account, Charge::Used(charged))
         })
     }
 }
