@@ -43,9 +43,12 @@ impl Meter {
         self.reported.lock().sent = Some(now);
     }
 
-    /// What the call has used so far; the last word holds.
+    /// What the call has used so far; the last word holds. Whoever has used something was sent.
     pub fn usage(&self, usage: Usage) {
-        self.reported.lock().usage = Some(usage);
+        let now = self.clock.now();
+        let mut reported = self.reported.lock();
+        reported.sent.get_or_insert(now);
+        reported.usage = Some(usage);
     }
 
     /// Where the call ended, when that is known before the job itself ends.
