@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::poll;
+use nucleo_core::spend::NearCap;
 use nucleo_core::{Demand, Order, Span};
 use smallvec::SmallVec;
 use tokio_util::sync::CancellationToken;
@@ -113,7 +114,11 @@ impl Walk {
         let mut commitments = SmallVec::new();
         for binding in bindings {
             let key = self.place.job().attempt(self.history.next_attempt());
-            let ask = binding.ask(self.place.workflow_id(), key, &self.options);
+            let mut ask = binding.ask(self.place.workflow_id(), key, &self.options);
+            if !commitments.is_empty() {
+                // A wait here would be one while holding: two such jobs would wait for each other.
+                ask.near_cap = NearCap::Refuse;
+            }
             let due = since.saturating_add(self.wait_left);
             let asked = self.harness().gates().approve(ask);
             let mut asked = pin!(asked);
