@@ -212,7 +212,7 @@ impl Walk {
         let (timeout, place) = (requirements.timeout, Arc::clone(&self.place));
         let running = Running { job, granted, guard, token, timeout, place };
         let task = self.harness().tasks().spawn(running.run(clock));
-        // The task ends by itself; it can only be lost with the runtime below us.
+        // The task ends by itself and catches every panic; it can only be lost with its runtime.
         task.await.map_err(|_| JobError::ShutDown)
     }
 
@@ -230,8 +230,9 @@ impl Walk {
         }
         let attempt = self.history.next_attempt();
         let pause = self.harness().random(|random| pause(failure.signal, attempt, random));
-        if failure.signal.retry_after().is_some() && pause > self.wait_left {
-            return Err(JobError::WaitTooLong { asked: pause, left: self.wait_left, failure });
+        let (asked, left) = (failure.signal.retry_after(), self.wait_left);
+        if let Some(asked) = asked.filter(|asked| *asked > left) {
+            return Err(JobError::WaitTooLong { asked, left, failure });
         }
         tracing::debug!(job = %self.place.job(), attempt, signal = failure.signal.name(), %pause, "retry");
         self.history.push(Past { models, failure });
