@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use nucleo_core::{
-    AccountId, AdmitError, Admitted, Demand, Order, Settlement, Span, Ticket, Time, Verdict,
-    WaitedOn,
+    AccountId, AdmitError, Admitted, Demand, Order, Reason, Settlement, Span, Ticket, Time,
+    Verdict, WaitedOn,
 };
 use smallvec::SmallVec;
 
@@ -164,6 +164,8 @@ pub struct Ending {
     pub park_until: Option<Time>,
     /// The buckets' levels are lowered to zero: the provider says that nothing is left.
     pub drain: bool,
+    /// The buckets refuse everyone from now on, for this reason.
+    pub close: Option<Reason>,
 }
 
 impl Ending {
@@ -224,6 +226,9 @@ impl Grant {
                 }
                 if let Some(until) = ending.park_until {
                     core.monitor.park(*account, until, now);
+                }
+                if let Some(reason) = ending.close {
+                    core.monitor.close(*account, reason, now);
                 }
                 if ending.drain {
                     core.monitor.lower(*account, 0, now);

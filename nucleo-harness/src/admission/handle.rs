@@ -7,11 +7,13 @@
 
 use std::sync::Arc;
 
+use nucleo_core::admission::{AccountView, WhyWaiting};
 use nucleo_core::limits::{Limit, Rate, RateError};
 use nucleo_core::memory::MemoryStatus;
-use nucleo_core::{Account, AccountId, Demand, Monitor, Span, Time};
+use nucleo_core::{Account, AccountId, AttemptKey, Demand, Monitor, Reason, Span, Time};
 
 use super::admit::Admit;
+use super::heard::{LimiterEvents, is_traced};
 use super::shared::Shared;
 use crate::runtime::{Clock, NextTurn, start_timer};
 
@@ -63,6 +65,9 @@ impl Admission {
     #[must_use]
     pub fn start(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
         let admission = Self::without_timer(monitor, clock);
+        if is_traced() {
+            admission.shared.listen(0);
+        }
         let shared = Arc::downgrade(&admission.shared);
         let bell = admission.shared.bell().clone();
         start_timer(Arc::clone(admission.clock()), bell, move || {
@@ -122,6 +127,29 @@ impl Admission {
         let _ = self.shared.enter(|core, now| core.monitor.next_midnight(account, midnight, now));
     }
 
+    /// Closes an account: it refuses everyone, waiters included, until it is opened again.
+    pub fn close(&self, account: AccountId, reason: Reason) {
+        let _ = self.shared.enter(|core, now| core.monitor.close(account, reason, now));
+    }
+
+    /// Opens an account that was closed.
+    pub fn reopen(&self, account: AccountId) {
+        let _ = self.shared.enter(|core, now| core.monitor.reopen(account, now));
+    }
+
+    /// Keeps the latest `most` limiter events from now on, for [`Admission::take_events`]. They are
+    /// lossy: what nobody takes in time is counted and gone. Each is told to `tracing` as well, target
+    /// `nucleo::admission`, level debug, if that was on when admission started.
+    pub fn listen(&self, most: usize) {
+        self.shared.listen(most);
+    }
+
+    /// Takes the limiter events heard since the last call.
+    #[must_use]
+    pub fn take_events(&self) -> LimiterEvents {
+        self.shared.take_events()
+    }
+
     /// A reading of memory, as a share of its limit.
     pub fn sample_memory(&self, reading: f64) {
         let _ = self.shared.enter(|core, now| core.monitor.sample_memory(reading, now));
@@ -167,6 +195,20 @@ impl Admission {
             };
             core.monitor.account_ids().map(status).collect()
         })
+    }
+
+    /// How every account stands and who is short on it, without a sweep of the line.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<AccountView> {
+        self.shared.read(|core| {
+            core.monitor.account_ids().map(|account| core.monitor.view(account)).collect()
+        })
+    }
+
+    /// Why an attempt waits; `None` when it doesn't. Looks through the line for it.
+    #[must_use]
+    pub fn why_waiting(&self, key: AttemptKey) -> Option<WhyWaiting> {
+        self.shared.read(|core| core.monitor.why_waiting(core.monitor.find(key)?))
     }
 
     /// How the memory gate stands; `None` when memory is not watched.

@@ -10,9 +10,11 @@
 
 mod admit;
 mod handle;
+mod heard;
 mod seats;
 mod shared;
 
 pub use admit::{Admit, Ending, Grant};
 pub use handle::{AccountStatus, Admission};
+pub use heard::LimiterEvents;
 pub(crate) use shared::panic_text;

@@ -17,6 +17,7 @@ use std::task::Waker;
 use nucleo_core::{Action, AdmitError, Monitor, Time};
 use smallvec::SmallVec;
 
+use super::heard::{Batch, EVENTS_A_PASS, Heard, LimiterEvents, trace};
 use super::seats::Seats;
 use crate::runtime::{Bell, Clock};
 use crate::sync::Mutex;
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     clock: Arc<dyn Clock>,
     /// Rung when the timer task has to look again, and at the end.
     bell: Bell,
+    heard: Mutex<Heard>,
 }
 
 /// Wakers to call once the lock is free.
@@ -52,7 +54,7 @@ impl Shared {
     pub(crate) fn new(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
         let core =
             Core { monitor, seats: Seats::default(), armed: None, owed: false, defect: None };
-        Self { core: Mutex::new(core), clock, bell: Bell::default() }
+        Self { core: Mutex::new(core), clock, bell: Bell::default(), heard: Mutex::default() }
     }
 
     /// Runs an input under the lock and then the line, and wakes whoever can go.
@@ -74,6 +76,7 @@ impl Shared {
     ) -> Result<S, AdmitError> {
         let mut wakers = Wakers::new();
         let mut ring = false;
+        let mut batch = Batch::new();
         let result = {
             let mut core = self.core.lock();
             if let Some(cause) = &core.defect {
@@ -85,6 +88,7 @@ impl Shared {
                 let result = input(&mut core, now);
                 core.run_line(now, &mut wakers);
                 ring = core.arm();
+                batch.extend(core.monitor.events());
                 after(&mut core, result)
             }));
             pass.map_err(|payload| core.fail(&panic_text(payload.as_ref()), &mut wakers))
@@ -95,6 +99,10 @@ impl Shared {
         if ring {
             self.bell.ring();
         }
+        if !batch.is_empty() {
+            trace(&batch);
+            self.heard.lock().hear(batch);
+        }
         result
     }
 
@@ -102,6 +110,16 @@ impl Shared {
     pub(crate) fn turn(&self) -> Option<Time> {
         // Disarmed first, so that the line's new deadline is armed without ringing our own bell.
         self.enter_then(|core, _| core.armed = Some(Time::ZERO), |core, ()| core.due()).ok()?
+    }
+
+    /// Keeps the latest `most` limiter events from now on, for [`Shared::take_events`].
+    pub(crate) fn listen(&self, most: usize) {
+        self.touch(|core| core.monitor.keep_events(EVENTS_A_PASS));
+        self.heard.lock().listen(most);
+    }
+
+    pub(crate) fn take_events(&self) -> LimiterEvents {
+        self.heard.lock().take()
     }
 
     /// Touches the seats under the lock, also of a defective monitor, without running the line.

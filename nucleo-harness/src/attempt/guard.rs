@@ -7,7 +7,7 @@
 //! Not here: the table itself (`table`).
 
 use nucleo_core::spend::Booking;
-use nucleo_core::{AccountId, Money, Need, Span, Time, Usage, Verdict};
+use nucleo_core::{AccountId, Money, Need, Reason, Span, Time, Usage, Verdict};
 use smallvec::SmallVec;
 
 use super::binding::{Binding, Counts};
@@ -172,6 +172,10 @@ fn pace(
             _ => (None, None, false),
         },
     };
+    if let Verdicts::Failed(Failure { signal: Signal::OutOfCredit, .. }) = verdicts {
+        // Waiting does not help, and neither does asking again.
+        ending.close = Some(Reason::OutOfCredit);
+    }
     ending.verdict = verdict;
     ending.park_until = retry_after.map(|span: Span| now.saturating_add(span));
     ending.drain = drain;

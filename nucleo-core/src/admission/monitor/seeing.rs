@@ -112,6 +112,18 @@ impl<I: Index> Monitor<I> {
         })
     }
 
+    /// The ticket of a waiter, looked for among all of them.
+    #[must_use]
+    pub fn find(&self, key: AttemptKey) -> Option<Ticket> {
+        let mut found = None;
+        self.index.in_order(&mut |_, ticket| {
+            if self.slots.waiter(ticket).key == key {
+                found = Some(ticket);
+            }
+        });
+        found
+    }
+
     /// How an account stands, and who is short on it.
     #[must_use]
     pub fn view(&self, account: AccountId) -> AccountView {
