@@ -42,6 +42,14 @@ pub enum AdmitError {
         /// Why.
         reason: Reason,
     },
+    /// A user's own account failed as it was asked: mend it.
+    #[error("{account}, an account of your own, failed: {cause}")]
+    AccountFault {
+        /// The account.
+        account: Arc<str>,
+        /// What its panic said.
+        cause: Arc<str>,
+    },
     /// The runtime is stopping: stop.
     #[error("the runtime is shutting down")]
     ShutDown,
@@ -63,6 +71,7 @@ impl AdmitError {
             Self::LargerThanLimit { .. } => "larger_than_limit",
             Self::Expired { .. } => "expired",
             Self::Refusing { .. } => "refusing",
+            Self::AccountFault { .. } => "account_fault",
             Self::ShutDown => "shut_down",
             Self::Defective { .. } => "defective",
         }

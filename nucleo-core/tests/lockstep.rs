@@ -5,7 +5,7 @@
 //! seed alone, and `LOCKSTEP_SEEDS=n` runs more of them.
 
 use nucleo_core::admission::{ByClass, Naive, Policy, Protect};
-use nucleo_core::limits::{DailyQuota, ElasticWindow, Permits, Rate, TokenBucket};
+use nucleo_core::limits::{DailyQuota, ElasticWindow, Foreign, Permits, Rate, TokenBucket};
 use nucleo_core::{
     Account, AccountId, Action, Charge, Demand, JobId, Monitor, Order, Reason, Settlement, Span,
     Ticket, Time, Verdict, WorkflowId,
@@ -60,6 +60,11 @@ impl Pair {
             let window = ElasticWindow::new(random.u64(1..6), width).expect("a window in range");
             accounts.push(fast.open("window", window.clone()));
             naive.open("window", window);
+        }
+        if random.u8(0..3) == 0 {
+            let own = TokenBucket::new(Rate::per_second(random.u64(1..200))).expect("in range");
+            accounts.push(fast.open("own", Foreign::new(own.clone())));
+            naive.open("own", Foreign::new(own));
         }
         let mut policy = if random.u8(0..3) == 0 { Policy::fair() } else { Policy::fifo() };
         policy = match random.u8(0..6) {

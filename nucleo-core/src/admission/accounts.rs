@@ -57,11 +57,18 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Accounts {
     entries: Vec<Entry>,
+    /// Those that are a user's own.
+    foreign: Vec<AccountId>,
+    /// When those were last asked.
+    asked: Time,
 }
 
 impl Accounts {
     pub(crate) fn open(&mut self, name: Arc<str>, limit: Limit) -> AccountId {
         let index = u32::try_from(self.entries.len()).expect("more than four billion accounts");
+        if matches!(limit, Limit::Foreign(_)) {
+            self.foreign.push(AccountId::from_index(index));
+        }
         let overtaking = Overtaking::default();
         self.entries.push(Entry {
             name,
@@ -207,16 +214,67 @@ impl Accounts {
         self.entries[account.index()].closed = reason;
     }
 
-    /// Takes a whole demand; tells the accounts on which that is a probe.
-    pub(crate) fn take(&mut self, needs: &[Need], now: Time) -> Probes {
+    /// Asks foreign accounts anew when time has passed; calls `grown` for those that have more.
+    pub(crate) fn ask_foreign(&mut self, now: Time, mut grown: impl FnMut(AccountId)) {
+        if self.foreign.is_empty() || now == self.asked {
+            return;
+        }
+        self.asked = now;
+        for account in self.foreign.clone() {
+            if self.ask_one(account, now) {
+                grown(account);
+            }
+        }
+    }
+
+    /// Asks one foreign account anew; says whether it has more.
+    pub(crate) fn ask_one(&mut self, account: AccountId, now: Time) -> bool {
+        match self.limit_mut(account) {
+            Limit::Foreign(foreign) => foreign.refresh(now),
+            _ => false,
+        }
+    }
+
+    /// Takes a whole demand; tells the accounts on which that is a probe. Foreign accounts first: when
+    /// one fails, what was taken from others of them is rolled back, and nothing is taken.
+    pub(crate) fn take(&mut self, needs: &[Need], now: Time) -> Result<Probes, AdmitError> {
+        if !self.foreign.is_empty() {
+            self.take_foreign(needs, now)?;
+        }
         let mut probes = Probes::new();
         for need in needs {
+            if matches!(self.limit(need.account), Limit::Foreign(_)) {
+                continue;
+            }
             let limit = self.limit_mut(need.account);
             if limit.head_only(now) {
                 probes.push(need.account);
             }
             limit.take(need.amount, now);
         }
-        probes
+        Ok(probes)
+    }
+
+    fn take_foreign(&mut self, needs: &[Need], now: Time) -> Result<(), AdmitError> {
+        for (at, need) in needs.iter().enumerate() {
+            let Limit::Foreign(foreign) = self.limit_mut(need.account) else {
+                continue;
+            };
+            let taken = match foreign.take_fault() {
+                Some(cause) => Err(cause),
+                None => foreign.try_take(need.amount, now),
+            };
+            if let Err(cause) = taken {
+                foreign.refresh(now);
+                for before in &needs[..at] {
+                    if let Limit::Foreign(foreign) = self.limit_mut(before.account) {
+                        foreign.roll_back(before.amount, now);
+                    }
+                }
+                let account = Arc::clone(self.name(need.account));
+                return Err(AdmitError::AccountFault { account, cause });
+            }
+        }
+        Ok(())
     }
 }

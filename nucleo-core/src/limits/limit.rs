@@ -5,12 +5,12 @@
 //!
 //! Not here: what each account does (its own file).
 
-use super::{DailyQuota, ElasticWindow, Permits, TokenBucket};
+use super::{DailyQuota, ElasticWindow, Foreign, Permits, TokenBucket};
 use crate::account::{Account, AccountState, Horizon, Kind, Verdict};
 use crate::time::Time;
 
 /// Any account that the monitor can hold.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Limit {
     /// So many at once.
@@ -21,6 +21,8 @@ pub enum Limit {
     Daily(DailyQuota),
     /// So many in a window that stretches under pushback.
     Window(ElasticWindow),
+    /// A user's own.
+    Foreign(Foreign),
 }
 
 impl From<Permits> for Limit {
@@ -47,6 +49,12 @@ impl From<ElasticWindow> for Limit {
     }
 }
 
+impl From<Foreign> for Limit {
+    fn from(foreign: Foreign) -> Self {
+        Self::Foreign(foreign)
+    }
+}
+
 /// Calls the same method of whichever account it is.
 macro_rules! each {
     ($limit:expr, $account:ident => $call:expr) => {
@@ -55,6 +63,7 @@ macro_rules! each {
             Limit::Bucket($account) => $call,
             Limit::Daily($account) => $call,
             Limit::Window($account) => $call,
+            Limit::Foreign($account) => $call,
         }
     };
 }

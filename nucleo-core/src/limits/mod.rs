@@ -5,6 +5,7 @@
 //!   pushback and an instant before which nothing goes;
 //! - [`DailyQuota`]: so many a day, all of it back at midnight;
 //! - [`ElasticWindow`]: so many in a window that stretches under pushback, with a circuit;
+//! - [`Foreign`]: a user's own, its faults contained;
 //! - [`Limit`]: the closed set of them, as the monitor holds them.
 //!
 //! Invariants: those of the contract (`account`); no account knows who waits.
@@ -13,6 +14,7 @@
 
 mod daily;
 mod elastic_window;
+mod foreign;
 mod limit;
 mod permits;
 mod throttle;
@@ -20,6 +22,7 @@ mod token_bucket;
 
 pub use daily::DailyQuota;
 pub use elastic_window::{ElasticWindow, WINDOW_MAX};
+pub use foreign::Foreign;
 pub use limit::Limit;
 pub use permits::Permits;
 pub use token_bucket::{AMOUNT_MAX, Rate, RateError, TokenBucket};

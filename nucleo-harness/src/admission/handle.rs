@@ -5,7 +5,7 @@
 //!
 //! Not here: waiting (`admit`), the lock (`shared`).
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use nucleo_core::admission::{AccountView, WhyWaiting};
 use nucleo_core::limits::{Limit, Rate, RateError};
@@ -42,6 +42,26 @@ use crate::runtime::{Clock, NextTurn, start_timer};
 #[derive(Clone, Debug)]
 pub struct Admission {
     shared: Arc<Shared>,
+}
+
+/// Tells admission that a user's own account has changed: whoever it may let go is looked at.
+///
+/// It keeps nothing alive; after the runtime's end it does nothing.
+#[derive(Clone, Debug)]
+pub struct AccountHandle {
+    shared: Weak<Shared>,
+    account: AccountId,
+}
+
+impl AccountHandle {
+    /// The account has changed: more is there, or less, or its state is another. Not to be called by
+    /// the account itself while it is asked: that is under the lock.
+    pub fn changed(&self) {
+        if let Some(shared) = self.shared.upgrade() {
+            let account = self.account;
+            let _ = shared.enter(|core, now| core.monitor.foreign_changed(account, now));
+        }
+    }
 }
 
 /// One account, as it stands.
@@ -148,6 +168,12 @@ impl Admission {
     #[must_use]
     pub fn take_events(&self) -> LimiterEvents {
         self.shared.take_events()
+    }
+
+    /// A handle by which a user's own account tells that it has changed.
+    #[must_use]
+    pub fn handle(&self, account: AccountId) -> AccountHandle {
+        AccountHandle { shared: Arc::downgrade(&self.shared), account }
     }
 
     /// A reading of memory, as a share of its limit.

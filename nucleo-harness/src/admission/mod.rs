@@ -15,6 +15,6 @@ mod seats;
 mod shared;
 
 pub use admit::{Admit, Ending, Grant};
-pub use handle::{AccountStatus, Admission};
+pub use handle::{AccountHandle, AccountStatus, Admission};
 pub use heard::LimiterEvents;
 pub(crate) use shared::panic_text;

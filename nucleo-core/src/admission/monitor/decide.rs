@@ -33,6 +33,8 @@ impl<I: Index> Monitor<I> {
                 return Some(action);
             }
         }
+        let index = &mut self.index;
+        self.accounts.ask_foreign(now, |account| index.changed(account));
         self.expire(now);
         self.refresh_head();
         self.refresh_protection(now);
@@ -100,7 +102,14 @@ impl<I: Index> Monitor<I> {
         else {
             unreachable!("unlink has just seen it wait");
         };
-        let probes = self.take(waiter.order, &waiter.needs, now);
+        let probes = match self.take(waiter.order, &waiter.needs, now) {
+            Ok(probes) => probes,
+            Err(error) => {
+                self.slots.remove(ticket);
+                self.tell(waiter.key, now, || LimiterWhat::Refused { why: error.name() });
+                return Action::Reject(ticket, error);
+            }
+        };
         let waited = now.since(waiter.since);
         self.tell(waiter.key, now, || LimiterWhat::GrantedAfterWait { waited });
         let waited_on = self.shortness.since(&waiter.needs, &waiter.readings);
@@ -108,20 +117,26 @@ impl<I: Index> Monitor<I> {
         Action::Admit(Admitted { ticket, waited, waited_on, order: waiter.order })
     }
 
-    pub(super) fn take(&mut self, order: Order, needs: &Needs, now: Time) -> Probes {
+    /// Takes a whole demand, or nothing of it.
+    pub(super) fn take(
+        &mut self,
+        order: Order,
+        needs: &Needs,
+        now: Time,
+    ) -> Result<Probes, AdmitError> {
+        let probes = self.accounts.take(needs, now)?;
         self.tags.granted(order.tag);
         if let Some(protect) = self.policy.protection() {
             for need in needs {
                 self.accounts.overtaking(need.account).granted(order.number, protect);
             }
         }
-        let probes = self.accounts.take(needs, now);
         if !needs.is_empty()
             && let Some(gate) = &mut self.gate
         {
             gate.released(now);
         }
-        probes
+        Ok(probes)
     }
 
     pub(super) fn reject(&mut self, order: Order) -> Action {

@@ -62,12 +62,10 @@ impl<I: Index> Monitor<I> {
             self.accounts.refuses(&needs, now)
         };
         if let Some(error) = refused {
-            let ticket = self.slots.insert(State::Granted(demand.key(), Needs::new(), Vec::new()));
-            self.slots.remove(ticket);
-            self.tell(demand.key(), now, || LimiterWhat::Refused { why: error.name() });
-            self.outbox.push_back(Action::Reject(ticket, error));
-            return ticket;
+            return self.refuse(demand.key(), error, now);
         }
+        let index = &mut self.index;
+        self.accounts.ask_foreign(now, |account| index.changed(account));
         let nobody_is_before = self.index.is_empty();
         if needs.is_empty() || (nobody_is_before && self.may_start(&needs, now)) {
             return self.start(demand.key(), order, needs, now);
@@ -212,8 +210,11 @@ impl<I: Index> Monitor<I> {
         needs: Needs,
         now: Time,
     ) -> Ticket {
+        let probes = match self.take(order, &needs, now) {
+            Ok(probes) => probes,
+            Err(error) => return self.refuse(key, error, now),
+        };
         self.tell(key, now, || LimiterWhat::GrantedAtOnce);
-        let probes = self.take(order, &needs, now);
         let ticket = self.slots.insert(State::Granted(key, needs, probes));
         let (waited, waited_on) = (Span::ZERO, WaitedOn::default());
         self.outbox.push_back(Action::Admit(Admitted { ticket, waited, waited_on, order }));
@@ -241,6 +242,15 @@ impl<I: Index> Monitor<I> {
         let ticket = self.slots.insert(State::Waiting(waiter));
         self.index.insert(order, ticket, &self.slots.waiter(ticket).needs);
         self.expiries.insert((expires, ticket));
+        ticket
+    }
+
+    /// Refuses an arrival.
+    fn refuse(&mut self, key: AttemptKey, error: AdmitError, now: Time) -> Ticket {
+        let ticket = self.slots.insert(State::Granted(key, Needs::new(), Vec::new()));
+        self.slots.remove(ticket);
+        self.tell(key, now, || LimiterWhat::Refused { why: error.name() });
+        self.outbox.push_back(Action::Reject(ticket, error));
         ticket
     }
 

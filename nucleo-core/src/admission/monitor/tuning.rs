@@ -23,6 +23,14 @@ impl<I: Index> Monitor<I> {
         self.refuse_if_closed(account, now);
     }
 
+    /// A foreign account says that it has changed.
+    pub fn foreign_changed(&mut self, account: AccountId, now: Time) {
+        let now = self.advance(now);
+        self.accounts.ask_one(account, now);
+        self.index.changed(account);
+        self.refuse_if_closed(account, now);
+    }
+
     /// Closes an account: it refuses everyone, waiters included, until it is opened again.
     pub fn close(&mut self, account: AccountId, reason: Reason, now: Time) {
         let now = self.advance(now);
