@@ -23,8 +23,12 @@ pub struct WorkflowId(u128);
 /// assert_ne!(root.child(3), root.child(4));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct JobId(u128);
+#[serde(from = "u128", into = "u128")]
+pub struct JobId {
+    // Two halves, because a million waiters keep one each and `u128` would round them up to 16.
+    high: u64,
+    low: u64,
+}
 
 /// One attempt of one job: the idempotency key that every demand carries.
 #[derive(
@@ -55,25 +59,42 @@ impl JobId {
     /// The root of a workflow's tree, of which all its jobs descend.
     #[must_use]
     pub const fn root(workflow: WorkflowId) -> Self {
-        Self(mix(FNV_OFFSET, workflow.0))
+        Self::from_u128(mix(FNV_OFFSET, workflow.0))
     }
 
     /// The `place`-th child, counted from 0.
     #[must_use]
     pub const fn child(self, place: u64) -> Self {
-        Self(mix(self.0, place as u128))
+        Self::from_u128(mix(self.as_u128(), place as u128))
     }
 
     /// The bits.
     #[must_use]
     pub const fn as_u128(self) -> u128 {
-        self.0
+        (self.high as u128) << 64 | self.low as u128
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+    const fn from_u128(bits: u128) -> Self {
+        Self { high: (bits >> 64) as u64, low: bits as u64 }
     }
 
     /// The key of this job's `attempt`-th attempt, counted from 1.
     #[must_use]
     pub const fn attempt(self, attempt: u32) -> AttemptKey {
         AttemptKey { job: self, attempt }
+    }
+}
+
+impl From<u128> for JobId {
+    fn from(bits: u128) -> Self {
+        Self::from_u128(bits)
+    }
+}
+
+impl From<JobId> for u128 {
+    fn from(job: JobId) -> Self {
+        job.as_u128()
     }
 }
 
@@ -109,7 +130,7 @@ impl fmt::Debug for WorkflowId {
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "j-{:08x}", self.0 & SHOWN)
+        write!(f, "j-{:08x}", self.as_u128() & SHOWN)
     }
 }
 

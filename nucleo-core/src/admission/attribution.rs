@@ -24,10 +24,11 @@ pub(crate) struct Shortness {
     memory: Span,
 }
 
-/// The readings at an arrival: one for each account of the demand, and memory's last.
-pub(crate) type Readings = SmallVec<[Span; 4]>;
+/// The readings at an arrival: one for each account of the demand, and memory's last. Milliseconds
+/// that wrap after 49 days, because a million waiters keep them.
+pub(crate) type Readings = SmallVec<[u32; 4]>;
 
-/// How long a grant waited on each account it names, and on memory.
+/// How long a grant waited on each account it names, and on memory, in whole milliseconds.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct WaitedOn {
     accounts: SmallVec<[(AccountId, Span); 4]>,
@@ -58,18 +59,26 @@ impl Shortness {
 
     pub(crate) fn read(&self, needs: &[Need]) -> Readings {
         let accounts = needs.iter().map(|need| self.of(need.account));
-        accounts.chain([self.memory]).collect()
+        accounts.chain([self.memory]).map(wrapped).collect()
     }
 
     pub(crate) fn since(&self, needs: &[Need], readings: &Readings) -> WaitedOn {
-        let passed = needs
-            .iter()
-            .zip(readings)
-            .map(|(need, before)| (need.account, self.of(need.account).saturating_sub(*before)));
-        let accounts = passed.filter(|(_, span)| *span > Span::ZERO).collect();
-        let before = readings.last().copied().unwrap_or(self.memory);
-        WaitedOn { accounts, memory: self.memory.saturating_sub(before) }
+        let passed = |now: Span, before: u32| {
+            Span::from_millis(u64::from(wrapped(now).wrapping_sub(before)))
+        };
+        let waits = needs.iter().zip(readings);
+        let waits =
+            waits.map(|(need, before)| (need.account, passed(self.of(need.account), *before)));
+        let accounts = waits.filter(|(_, span)| *span > Span::ZERO).collect();
+        let memory = readings.last().map_or(Span::ZERO, |before| passed(self.memory, *before));
+        WaitedOn { accounts, memory }
     }
+}
+
+/// An integral in milliseconds, as readings keep it.
+#[expect(clippy::cast_possible_truncation, reason = "it wraps, and differences are taken wrapping")]
+const fn wrapped(integral: Span) -> u32 {
+    integral.as_millis() as u32
 }
 
 impl WaitedOn {
