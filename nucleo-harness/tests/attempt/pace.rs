@@ -116,3 +116,31 @@ async fn pushback_slows_down_and_an_answer_speeds_up() {
         assert_eq!(world.harness.admission().free(bucket), permille * 20 / 1_000, "{signal:?}");
     }
 }
+
+/// Nothing is left to pay with: whoever waits on the binding's buckets hears of it, and whoever
+/// comes later, until the account is opened again.
+#[tokio::test(start_paused = true)]
+async fn out_of_credit_closes_the_buckets() {
+    let world = World::new();
+    let bucket = paced(&world);
+    let acts = [Act::Send, Act::Here, Act::Obey];
+    let empty = [
+        Act::Send,
+        Act::Wait(Span::from_secs(1)),
+        Act::Fail(Signal::OutOfCredit, Ended::WithError),
+    ];
+    let broke = world.start(one_request(&world, bucket, &empty), JobOptions::default());
+    let broke = tokio::spawn(broke);
+    world.sleep(Span::from_millis(1)).await;
+    let parked = one_request(&world, bucket, &acts);
+    let mut waits = world.start(parked.clone(), JobOptions::default());
+    world.drive_to(&mut waits, Step::InLine, (&parked.seen, 0)).await;
+    assert_eq!(word(&waits.await), "refusing");
+    let end = broke.await.unwrap();
+    assert_eq!((word(&end), end.record.attempts), ("out_of_credit", 1));
+    let late = world.run(&one_request(&world, bucket, &[Act::Send])).await;
+    assert_eq!(word(&late), "refusing");
+    world.harness.admission().reopen(bucket);
+    let again = world.run(&one_request(&world, bucket, &[Act::Send])).await;
+    assert_eq!(word(&again), "answered");
+}
