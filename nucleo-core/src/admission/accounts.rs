@@ -190,7 +190,15 @@ impl Accounts {
     /// Why a demand can't even wait, if so.
     pub(crate) fn refuses(&self, needs: &[Need], now: Time) -> Option<AdmitError> {
         needs.iter().find_map(|need| {
-            let entry = &self.entries[need.account.index()];
+            let Some(entry) = self.entries.get(need.account.index()) else {
+                // An id of another monitor: the caller's mistake, and nobody else's.
+                let account = format!("an unknown account, {:?},", need.account).into();
+                return Some(AdmitError::LargerThanLimit {
+                    account,
+                    asked: need.amount,
+                    capacity: 0,
+                });
+            };
             let capacity = entry.limit.capacity(now);
             if need.amount > capacity {
                 return Some(AdmitError::LargerThanLimit {

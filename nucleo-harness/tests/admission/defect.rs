@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use nucleo_core::limits::{Permits, Rate, TokenBucket};
-use nucleo_core::{AccountId, AdmitError, Monitor};
+use nucleo_core::{AccountId, AdmitError, Monitor, Reason};
 use nucleo_harness::admission::{Admission, Ending, Grant};
 use nucleo_harness::runtime::{ManualClock, TokioClock};
 
 use crate::waiter::{Waiter, demand, hold};
 
-/// An account of no monitor's: asking for it is a bug that the monitor can't survive.
+/// An account of no monitor's: closing it is a bug that the monitor can't survive. A demand that names
+/// it is only refused.
 const NOWHERE: AccountId = AccountId::from_index(1_000);
 
 fn monitor() -> (Monitor, AccountId) {
@@ -39,7 +40,12 @@ fn everyone_fails_with_the_same_cause() {
     let dropped = Waiter::waits(&admission, &[(pool, 1)]);
 
     let Poll::Ready(outcome) = Waiter::new(&admission, demand(&[(NOWHERE, 1)])).poll() else {
-        panic!("whoever met the bug is told at once")
+        panic!("an unknown account is refused at once")
+    };
+    assert!(matches!(outcome, Err(AdmitError::LargerThanLimit { capacity: 0, .. })), "{outcome:?}");
+    admission.close(NOWHERE, Reason::Closed);
+    let Poll::Ready(outcome) = Waiter::new(&admission, demand(&[(pool, 1)])).poll() else {
+        panic!("whoever comes later is told at once")
     };
     let first = cause(outcome);
     assert!(first.contains("out of bounds"), "it says what was wrong: {first}");
@@ -96,7 +102,8 @@ async fn nobody_hangs() {
     while admission.waiting() < 100 {
         tokio::task::yield_now().await;
     }
-    let first = cause(admission.admit(demand(&[(NOWHERE, 1)])).await);
+    admission.close(NOWHERE, Reason::Closed);
+    let first = cause(admission.admit(demand(&[(pool, 1)])).await);
     for one in parked {
         assert_eq!(cause(one.await.unwrap()), first);
     }
