@@ -57,6 +57,8 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Accounts {
     entries: Vec<Entry>,
+    /// Those of which something is set aside for the head.
+    set_aside: Vec<AccountId>,
     /// Those that are a user's own.
     foreign: Vec<AccountId>,
     /// When those were last asked.
@@ -99,6 +101,15 @@ impl Accounts {
 
     pub(crate) fn set_aside(&mut self, account: AccountId, amount: u64) {
         self.entries[account.index()].aside = amount;
+        self.set_aside.push(account);
+    }
+
+    /// Sets nothing aside any more; calls `freed` for each account that had something set aside.
+    pub(crate) fn free_asides(&mut self, mut freed: impl FnMut(AccountId)) {
+        for account in self.set_aside.drain(..) {
+            self.entries[account.index()].aside = 0;
+            freed(account);
+        }
     }
 
     pub(crate) fn aside(&self, account: AccountId) -> u64 {

@@ -166,12 +166,8 @@ impl<I: Index> Monitor<I> {
         if head == self.head {
             return;
         }
-        for account in (0..self.accounts.len()).map(account_at) {
-            if self.accounts.aside(account) > 0 {
-                self.accounts.set_aside(account, 0);
-                self.index.changed(account);
-            }
-        }
+        let index = &mut self.index;
+        self.accounts.free_asides(|account| index.changed(account));
         if let Some((_, ticket)) = head {
             for need in &self.slots.waiter(ticket).needs {
                 self.accounts.set_aside(need.account, need.amount);
