@@ -5,8 +5,10 @@
 //!
 //! Not here: the order of the steps and the retries (`nucleo_harness::attempt`).
 
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, select};
 use nucleo_core::{Need, Reserved, Span};
 use nucleo_harness::attempt::{Ended, Failure, Granted, History, Job, Past, Requirements, Signal};
 use smallvec::smallvec;
@@ -101,6 +103,11 @@ struct CutShort {
     limit: u64,
 }
 
+/// The job was cancelled or timed out while the call ran.
+#[derive(Debug, thiserror::Error)]
+#[error("the call was cut off")]
+struct CutOff;
+
 /// The provider held the answer back.
 #[derive(Debug, thiserror::Error)]
 #[error("the provider's content filter held the answer back")]
@@ -156,7 +163,12 @@ where
         request.schema.clone_from(&self.question.schema);
         request.temperature = self.question.temperature;
         let mut watch = Metering::new(granted.meter(0).clone());
-        let called = route.provider().call(&request, &mut watch).await;
+        // What is answered after a cancellation is thrown away, so nobody waits for it.
+        let cut = pin!(granted.cancel.cancelled());
+        let call = route.provider().call(&request, &mut watch);
+        let Either::Right((called, _)) = select(cut, call).await else {
+            return Err(Failure::new(Signal::Permanent, Ended::Incomplete, CutOff));
+        };
         let meter = granted.meter(0);
         let reply = called.map_err(|call| {
             if let Some(usage) = call.usage() {

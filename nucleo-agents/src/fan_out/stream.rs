@@ -19,9 +19,12 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
+use nucleo_core::Span;
 use nucleo_core::spend::NearCap;
 use nucleo_harness::attempt::Siblings;
+use nucleo_harness::runtime::Clock;
 use tokio::task::{Id, JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use super::inputs::Inputs;
 use super::item::{Item, ItemError, ItemStatus};
@@ -212,13 +215,8 @@ where
                 self.ended.push(item);
             }
             Poll::Pending => {
-                let task = self.running.spawn(async move {
-                    tokio::select! {
-                        biased;
-                        result = work => flatten(result),
-                        () = cancel.cancelled() => Err(ItemError::Cancelled),
-                    }
-                });
+                let clock = Arc::clone(self.context.runtime().harness().clock());
+                let task = self.running.spawn(until_cancelled(work, cancel, clock));
                 self.tasks.insert(task.id(), begun);
             }
         }
@@ -313,6 +311,29 @@ where
 
 /// Everything in it is owned, and no future of it is pinned in place.
 impl<A: Agent<In>, In> Unpin for FanOut<A, In> {}
+
+/// How long an agent has after its cancellation: its calls end at once, and it may tell what they
+/// cost; one that does not end by itself is dropped.
+const GRACE: Span = Span::from_secs(5);
+
+/// Runs an agent to its end, or to its cancellation and the grace after it.
+async fn until_cancelled<T>(
+    mut work: impl Future<Output = Caught<T>> + Unpin,
+    cancel: CancellationToken,
+    clock: Arc<dyn Clock>,
+) -> Result<T, ItemError> {
+    tokio::select! {
+        biased;
+        result = &mut work => return flatten(result),
+        () = cancel.cancelled() => {}
+    }
+    let end = clock.now().saturating_add(GRACE);
+    tokio::select! {
+        biased;
+        result = work => flatten(result),
+        () = clock.sleep_until(end) => Err(ItemError::Cancelled),
+    }
+}
 
 type Caught<T> = Result<Result<T, ItemError>, Box<dyn Any + Send>>;
 
