@@ -52,3 +52,25 @@ mod workflow;
 pub use runtime::loopback_config;
 pub use runtime::{Runtime, StartError};
 pub use workflow::{Workflow, WorkflowBuilder};
+
+/// The project's long pages, so that their links and snippets are checked.
+#[cfg(any(doc, doctest))]
+pub mod _docs {
+    #![expect(missing_docs, reason = "the pages are the documentation")]
+    #[doc = include_str!("../../README.md")]
+    pub mod readme {}
+    #[doc = include_str!("../../docs/design/admission.md")]
+    pub mod admission {}
+    #[doc = include_str!("../../docs/design/agents.md")]
+    pub mod agents {}
+    #[doc = include_str!("../../docs/design/attempt.md")]
+    pub mod attempt {}
+    #[doc = include_str!("../../docs/design/cli.md")]
+    pub mod cli {}
+    #[doc = include_str!("../../docs/design/memory.md")]
+    pub mod memory {}
+    #[doc = include_str!("../../docs/design/models.md")]
+    pub mod models {}
+    #[doc = include_str!("../../docs/design/spend.md")]
+    pub mod spend {}
+}
