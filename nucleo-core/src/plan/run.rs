@@ -143,8 +143,9 @@ impl<'s> Run<'s> {
                     self.pass_time(at);
                     self.happen(event);
                 }
+                // The end of time is no deadline: who still waits then waits for ever.
+                (_, None | Some(Time::MAX)) => return,
                 (_, Some(clock)) => self.pass_time(clock),
-                (_, None) => return,
             }
             self.run_line();
         }
