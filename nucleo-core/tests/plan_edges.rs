@@ -24,3 +24,22 @@ fn a_level_that_the_clock_brings_past_the_end_of_time_is_waited_for() {
                  {"id": "b", "arrive_ms": 20, "demand": {"m": 1}, "hold_ms": 1}]}"#;
     assert_eq!(outcomes(sunk), [(Outcome::Granted, Some(0.0)), (Outcome::Waiting, None)]);
 }
+
+/// Four jobs at weight 3 are worth one and a third at weight 1: the fourth has the tag of the other
+/// workflow's second, and came before it.
+#[test]
+fn a_tie_between_weights_falls_to_who_came_first() {
+    let text = r#"{"accounts": {"p": {"permits": 1}},
+        "policy": {"order": "fair", "weights": {"three": 3}},
+        "jobs": [
+            {"id": "x", "arrive_ms": 0, "demand": {"p": 1}, "hold_ms": 10, "workflow": "other"},
+            {"id": "one", "arrive_ms": 0, "demand": {"p": 1}, "hold_ms": 10, "workflow": "one"},
+            {"id": "one-2", "arrive_ms": 1, "demand": {"p": 1}, "hold_ms": 10, "workflow": "one"},
+            {"id": "t1", "arrive_ms": 2, "demand": {"p": 1}, "hold_ms": 10, "workflow": "three"},
+            {"id": "t2", "arrive_ms": 2, "demand": {"p": 1}, "hold_ms": 10, "workflow": "three"},
+            {"id": "t3", "arrive_ms": 2, "demand": {"p": 1}, "hold_ms": 10, "workflow": "three"},
+            {"id": "t4", "arrive_ms": 2, "demand": {"p": 1}, "hold_ms": 10, "workflow": "three"}]}"#;
+    let at: Vec<Option<f64>> = outcomes(text).into_iter().map(|(_, at)| at).collect();
+    let ms = [0.0, 10.0, 50.0, 20.0, 30.0, 40.0, 60.0];
+    assert_eq!(at, ms.map(Some));
+}

@@ -82,8 +82,10 @@ impl Policy {
     }
 }
 
-/// What one job of weight 1 adds to its workflow's tag.
-const COST: u64 = 1 << 32;
+/// What one job of weight 1 adds to its workflow's tag. Every weight up to 22 divides it, and 24, 25,
+/// 50, 100: their tags are exact, so that three jobs at weight 3 cost what one does at weight 1, and
+/// ties fall to the arrival number. A `u64` has room for 15 thousand million such jobs.
+const COST: u64 = 1_163_962_800;
 /// Finish tags are swept of those behind `V` whenever so many more are held.
 const SWEEP: usize = 1_024;
 
@@ -110,7 +112,7 @@ impl Tags {
         let weight = policy.weights.get(&workflow).copied().unwrap_or(1);
         let finish = self.finish.entry(workflow).or_insert(0);
         let start = self.served.max(*finish);
-        *finish = start + COST / u64::from(weight);
+        *finish = start + (COST / u64::from(weight)).max(1);
         start
     }
 
@@ -173,6 +175,18 @@ mod tests {
         tags.granted(COST);
         assert_eq!(tags.arrive(&policy, workflow(2)), COST);
         assert_eq!(tags.arrive(&policy, workflow(2)), COST + COST / 2, "two shares");
+    }
+
+    #[test]
+    fn shares_of_one_job_add_up_to_one_job() {
+        for weight in (1..=22).chain([24, 25, 50, 100]) {
+            let policy = Policy::fair().weight(workflow(1), weight);
+            let mut tags = Tags::default();
+            for _ in 0..weight {
+                tags.arrive(&policy, workflow(1));
+            }
+            assert_eq!(tags.arrive(&policy, workflow(1)), COST, "weight {weight}");
+        }
     }
 
     #[test]
