@@ -3,6 +3,7 @@
 //! Counts only: how long it takes and what it weighs is for the example and the benches to tell.
 
 #[path = "../examples/million/crowd.rs"]
+#[allow(dead_code, reason = "the example tells more of it than is counted here")]
 mod crowd;
 
 const JOBS: usize = 20_000;
