@@ -48,6 +48,9 @@ pub struct Demand {
     /// The longest the grant may live: the attempt's timeout and its grace. A lease for a remote
     /// decider; the local one does not take back what is held.
     pub hold_at_most: Span,
+    /// The memory in bytes that the job is expected to take, if its size is known; zero states
+    /// nothing. Only a memory gate with the adaptive profile asks, and learns what is not stated.
+    pub expected_memory: u64,
     /// The place that an earlier attempt of the same job had; a retry keeps it.
     pub place: Option<Order>,
 }
@@ -62,6 +65,7 @@ impl Demand {
             workflow: WorkflowId::default(),
             max_wait: MAX_WAIT_DEFAULT,
             hold_at_most: Span::MAX,
+            expected_memory: 0,
             place: None,
         }
     }
@@ -103,6 +107,13 @@ impl Demand {
     #[must_use]
     pub fn hold_at_most(mut self, span: Span) -> Self {
         self.hold_at_most = span;
+        self
+    }
+
+    /// Sets the memory in bytes that the job is expected to take.
+    #[must_use]
+    pub const fn expected_memory(mut self, bytes: u64) -> Self {
+        self.expected_memory = bytes;
         self
     }
 

@@ -6,6 +6,7 @@
 
 use nucleo_core::admission::{ByClass, Naive, Policy, Protect};
 use nucleo_core::limits::{DailyQuota, ElasticWindow, Foreign, Permits, Rate, TokenBucket};
+use nucleo_core::memory::{MemoryProfile, Reading};
 use nucleo_core::{
     Account, AccountId, Action, Charge, Demand, JobId, Monitor, Order, Reason, Settlement, Span,
     Ticket, Time, Verdict, WorkflowId,
@@ -77,8 +78,11 @@ impl Pair {
         naive.share(policy);
         let memory = random.u8(0..4) == 0;
         if memory {
-            fast.watch_memory();
-            naive.watch_memory();
+            let profile = *random
+                .choice(&[MemoryProfile::Conservative, MemoryProfile::Adaptive])
+                .expect("two profiles");
+            fast.watch_memory(profile);
+            naive.watch_memory(profile);
         }
         Self {
             fast,
@@ -118,6 +122,9 @@ impl Pair {
                 account.index() < self.permits || self.fast.name(account).as_ref() == "window";
             let top = if small { 3 } else { 120 };
             demand = demand.need(account, self.random.u64(1..=top));
+        }
+        if self.random.bool() {
+            demand = demand.expected_memory(self.random.u64(0..300));
         }
         if self.random.u8(0..5) == 0 {
             demand = demand.max_wait(Span::from_millis(self.random.u64(0..3_000)));
@@ -252,9 +259,15 @@ impl Pair {
 
     fn sample(&mut self) {
         if self.memory {
-            let reading = self.random.f64();
-            self.fast.sample_memory(reading, self.now);
-            self.naive.sample_memory(reading, self.now);
+            let limit = std::num::NonZeroU64::new(1_000).expect("not zero");
+            let used = self.random.u64(0..1_000);
+            let reading = match self.random.u8(0..4) {
+                0 => Reading::pages(used, limit),
+                _ => Reading::live(used, limit),
+            };
+            self.fast.read_memory(reading, self.now);
+            self.naive.read_memory(reading, self.now);
+            assert_eq!(self.fast.memory(), self.naive.memory(), "{}", self.where_());
         }
     }
 

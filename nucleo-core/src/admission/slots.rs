@@ -33,6 +33,8 @@ pub(crate) struct Waiter {
     pub(crate) expires: Time,
     /// Counted from 1 at every entry into the line, also of a retry that keeps its order.
     pub(crate) number: u64,
+    /// The memory in bytes that it states, or zero.
+    pub(crate) memory: u64,
 }
 
 /// What a slot holds.
@@ -40,8 +42,8 @@ pub(crate) struct Waiter {
 pub(crate) enum State {
     Free,
     Waiting(Waiter),
-    /// Granted: what is held still, and on which accounts as a probe.
-    Granted(AttemptKey, Needs, Probes),
+    /// Granted: what is held still, on which accounts as a probe, and the memory that it stated.
+    Granted(AttemptKey, Needs, Probes, u64),
 }
 
 #[derive(Debug)]
@@ -92,6 +94,13 @@ impl Slots {
     pub(crate) fn replace(&mut self, ticket: Ticket, state: State) -> State {
         assert!(!matches!(self.get(ticket), State::Free), "{ticket:?} is over");
         std::mem::replace(&mut self.slots[ticket.slot()].state, state)
+    }
+
+    /// How many hold a grant of something; looks at all.
+    pub(crate) fn holding(&self) -> u64 {
+        let holds =
+            |slot: &&Slot| matches!(&slot.state, State::Granted(_, needs, ..) if !needs.is_empty());
+        self.slots.iter().filter(holds).fold(0, |count, _| count + 1)
     }
 
     /// Ends the ticket's life.

@@ -17,6 +17,8 @@ const DELAY_MIN_MS: f64 = 50.0;
 const DELAY_SPAN_MS: f64 = 30_000.0;
 /// The longest delay, whatever the penalty.
 const DELAY_MAX_MS: f64 = 3_600_000.0;
+/// The smallest penalty: none.
+pub(crate) const PENALTY_MIN: f64 = 1.0;
 /// The largest penalty: it turns the shortest delay into the longest one (50 ms x 72,000 = 1 h).
 const PENALTY_MAX: f64 = 72_000.0;
 
@@ -35,7 +37,14 @@ pub(crate) fn delay(reading: f64, penalty: f64) -> Span {
 
 /// The penalty after a release between whose floor and the last but one's lies this growth.
 pub(crate) fn penalty(before: f64, growth: f64) -> f64 {
-    (before * (100.0 * growth).exp2()).clamp(1.0, PENALTY_MAX)
+    (before * (100.0 * growth).exp2()).clamp(PENALTY_MIN, PENALTY_MAX)
+}
+
+/// The penalty after so many halvings.
+pub(crate) fn eased(penalty: f64, halvings: u64) -> f64 {
+    // Seventeen of them undo the largest penalty.
+    let halvings = i32::try_from(halvings.min(17)).expect("17 fits");
+    (penalty * 0.5_f64.powi(halvings)).max(PENALTY_MIN)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::admission::{Action, Charge, Monitor, Policy, Protect, Settlement, Tic
 use crate::demand::Demand;
 use crate::error::AdmitError;
 use crate::id::{JobId, WorkflowId};
+use crate::memory::MemoryProfile;
 use crate::money::Money;
 use crate::time::{Span, Time};
 
@@ -78,7 +79,7 @@ impl<'s> Run<'s> {
             accounts.insert(name.as_str(), monitor.open(name.as_str(), spec.limit(name)?));
         }
         if !scenario.memory.is_empty() {
-            monitor.watch_memory();
+            monitor.watch_memory(MemoryProfile::Conservative);
         }
         let names = scenario.jobs.iter().filter_map(|job| job.workflow.as_deref());
         let names: BTreeSet<&str> = names.collect();

@@ -43,12 +43,13 @@ impl<I: Index> Monitor<I> {
         if doomed == Some(head) {
             return Some(self.reject(head));
         }
-        let found = match self.ask_gate(now) {
+        self.kept_by_memory = None;
+        let found = match self.ask_gate(ticket, now) {
             Ask::Wait(_) => None,
             Ask::Go if self.accounts.head_fits(&self.slots.waiter(ticket).needs, now) => {
                 Some((head, ticket))
             }
-            Ask::Go => self.first_follower(now),
+            Ask::Go => self.follower_with_memory(now),
         };
         match (found, doomed) {
             (Some((order, _)), Some(doomed)) if doomed <= order => Some(self.reject(doomed)),
@@ -98,11 +99,11 @@ impl<I: Index> Monitor<I> {
         self.unlink(ticket);
         let State::Waiting(waiter) = self
             .slots
-            .replace(ticket, State::Granted(AttemptKey::default(), Needs::new(), Vec::new()))
+            .replace(ticket, State::Granted(AttemptKey::default(), Needs::new(), Vec::new(), 0))
         else {
             unreachable!("unlink has just seen it wait");
         };
-        let probes = match self.take(waiter.order, &waiter.needs, now) {
+        let probes = match self.take(waiter.order, &waiter.needs, waiter.memory, now) {
             Ok(probes) => probes,
             Err(error) => {
                 self.slots.remove(ticket);
@@ -113,7 +114,7 @@ impl<I: Index> Monitor<I> {
         let waited = now.since(waiter.since);
         self.tell(waiter.key, now, || LimiterWhat::GrantedAfterWait { waited });
         let waited_on = self.shortness.since(&waiter.needs, &waiter.readings);
-        self.slots.replace(ticket, State::Granted(waiter.key, waiter.needs, probes));
+        self.slots.replace(ticket, State::Granted(waiter.key, waiter.needs, probes, waiter.memory));
         Action::Admit(Admitted { ticket, waited, waited_on, order: waiter.order })
     }
 
@@ -122,6 +123,7 @@ impl<I: Index> Monitor<I> {
         &mut self,
         order: Order,
         needs: &Needs,
+        memory: u64,
         now: Time,
     ) -> Result<Probes, AdmitError> {
         let probes = self.accounts.take(needs, now)?;
@@ -134,7 +136,7 @@ impl<I: Index> Monitor<I> {
         if !needs.is_empty()
             && let Some(gate) = &mut self.gate
         {
-            gate.released(now);
+            gate.released(now, memory);
         }
         Ok(probes)
     }
@@ -146,18 +148,6 @@ impl<I: Index> Monitor<I> {
         self.unlink(ticket);
         self.slots.remove(ticket);
         Action::Reject(ticket, error)
-    }
-
-    /// Asks the gate for those who wait: a refusal puts all of them into its line.
-    pub(super) fn ask_gate(&mut self, now: Time) -> Ask {
-        let Some(gate) = &mut self.gate else {
-            return Ask::Go;
-        };
-        let answer = gate.ask(now);
-        if matches!(answer, Ask::Wait(_)) {
-            gate.join(self.index.len(), self.numbers);
-        }
-        answer
     }
 
     /// The head changed: what was set aside for the old one is free, the new one's is not.
@@ -210,11 +200,7 @@ impl<I: Index> Monitor<I> {
         let now = self.latest;
         let head = self.accounts.head_when(&self.slots.waiter(ticket).needs, now);
         let line = self.index.deadline(&self.accounts, now);
-        let first = head.min(line).min(self.protection_deadline(now));
-        match self.gate.as_ref().map(|gate| gate.ask(now)) {
-            Some(Ask::Wait(horizon)) => first.max(horizon),
-            _ => first,
-        }
+        self.with_memory(ticket, head, line.min(self.protection_deadline(now)))
     }
 }
 

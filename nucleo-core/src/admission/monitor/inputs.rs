@@ -1,9 +1,9 @@
-//! What happens to the monitor: arrivals, departures, ends, memory readings.
+//! What happens to the monitor: arrivals, departures, ends.
 //!
 //! Invariants: an input never decides about another waiter: that is polled; time never goes back,
 //! whatever two callers read from their clocks.
 //!
-//! Not here: accounts that change (`tuning`), deciding (`decide`).
+//! Not here: accounts that change (`tuning`), memory (`memory`), deciding (`decide`).
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::error::AdmitError;
 use crate::event::{LimiterEvent, LimiterWhat};
 use crate::id::AttemptKey;
 use crate::limits::Limit;
-use crate::memory::{Ask, MemoryGate};
+use crate::memory::Ask;
 use crate::time::{Span, Time};
 
 impl<I: Index> Monitor<I> {
@@ -40,11 +40,6 @@ impl<I: Index> Monitor<I> {
                 self.index.changed(account);
             }
         }
-    }
-
-    /// Sets a memory gate before all accounts; without a sample it lets everyone pass.
-    pub fn watch_memory(&mut self) {
-        self.gate.get_or_insert_with(MemoryGate::new);
     }
 
     /// A demand arrives. What becomes of it is polled.
@@ -67,8 +62,10 @@ impl<I: Index> Monitor<I> {
         let index = &mut self.index;
         self.accounts.ask_foreign(now, |account| index.changed(account));
         let nobody_is_before = self.index.is_empty();
-        if needs.is_empty() || (nobody_is_before && self.may_start(&needs, now)) {
-            return self.start(demand.key(), order, needs, now);
+        if needs.is_empty()
+            || (nobody_is_before && self.may_start(&needs, demand.expected_memory, now))
+        {
+            return self.start(&demand, order, needs, now);
         }
         self.enqueue(&demand, order, needs, now)
     }
@@ -100,8 +97,8 @@ impl<I: Index> Monitor<I> {
     /// When the ticket holds no grant: a grant is settled or rolled back once.
     pub fn settle(&mut self, ticket: Ticket, settlement: &Settlement, now: Time) {
         let now = self.advance(now);
-        let emptied = State::Granted(AttemptKey::default(), Needs::new(), Vec::new());
-        let State::Granted(key, needs, probes) = self.slots.replace(ticket, emptied) else {
+        let emptied = State::Granted(AttemptKey::default(), Needs::new(), Vec::new(), 0);
+        let State::Granted(key, needs, probes, memory) = self.slots.replace(ticket, emptied) else {
             panic!("{ticket:?} is settled but holds no grant");
         };
         let had_resources = !needs.is_empty();
@@ -120,7 +117,7 @@ impl<I: Index> Monitor<I> {
             self.index.changed(need.account);
         }
         if !kept.is_empty() {
-            self.slots.replace(ticket, State::Granted(key, kept, probes));
+            self.slots.replace(ticket, State::Granted(key, kept, probes, memory));
             return;
         }
         self.slots.remove(ticket);
@@ -130,7 +127,7 @@ impl<I: Index> Monitor<I> {
             self.index.changed(account);
         }
         if had_resources && let Some(gate) = &mut self.gate {
-            gate.completed();
+            gate.completed(memory);
         }
     }
 
@@ -139,22 +136,13 @@ impl<I: Index> Monitor<I> {
     /// # Panics
     /// When the ticket holds no grant.
     pub fn roll_back(&mut self, ticket: Ticket, now: Time) {
-        let State::Granted(_, needs, _) = self.slots.get(ticket) else {
+        let State::Granted(_, needs, ..) = self.slots.get(ticket) else {
             panic!("{ticket:?} is rolled back but holds no grant");
         };
         let all = needs.iter().fold(Settlement::in_full(), |settlement, need| {
             settlement.charge(need.account, Charge::RolledBack)
         });
         self.settle(ticket, &all, now);
-    }
-
-    /// A reading of memory, as a share of its limit.
-    ///
-    /// # Panics
-    /// When memory is not watched.
-    pub fn sample_memory(&mut self, reading: f64, now: Time) {
-        self.advance(now);
-        self.gate.as_mut().expect("a sample without a memory gate").sample(reading);
     }
 
     /// Refuses every waiter and every later arrival; grants live on until they are settled.
@@ -184,8 +172,8 @@ impl<I: Index> Monitor<I> {
         let Some((_, head)) = self.index.head() else {
             return;
         };
-        let gate = self.gate.as_ref().map(|gate| gate.ask(self.latest));
-        if matches!(gate, Some(Ask::Wait(_))) {
+        let stated = self.slots.waiter(head).memory;
+        if matches!(self.gate_says(stated, self.latest), Ask::Wait(_)) {
             self.shortness.add_memory(passed);
         }
         for need in &self.slots.waiter(head).needs {
@@ -197,25 +185,25 @@ impl<I: Index> Monitor<I> {
     }
 
     /// Whether a demand may start while nobody is before it.
-    pub(super) fn may_start(&self, needs: &[Need], now: Time) -> bool {
-        let gate_lets = self.gate.as_ref().is_none_or(|gate| gate.ask(now) == Ask::Go);
-        gate_lets && self.accounts.head_fits(needs, now)
+    pub(super) fn may_start(&self, needs: &[Need], memory: u64, now: Time) -> bool {
+        self.gate_says(memory, now) == Ask::Go && self.accounts.head_fits(needs, now)
     }
 
     /// Grants an arrival at once.
     pub(super) fn start(
         &mut self,
-        key: AttemptKey,
+        demand: &Demand,
         order: Order,
         needs: Needs,
         now: Time,
     ) -> Ticket {
-        let probes = match self.take(order, &needs, now) {
+        let (key, memory) = (demand.key(), demand.expected_memory);
+        let probes = match self.take(order, &needs, memory, now) {
             Ok(probes) => probes,
             Err(error) => return self.refuse(key, error, now),
         };
         self.tell(key, now, || LimiterWhat::GrantedAtOnce);
-        let ticket = self.slots.insert(State::Granted(key, needs, probes));
+        let ticket = self.slots.insert(State::Granted(key, needs, probes, memory));
         let (waited, waited_on) = (Span::ZERO, WaitedOn::default());
         self.outbox.push_back(Action::Admit(Admitted { ticket, waited, waited_on, order }));
         ticket
@@ -238,7 +226,8 @@ impl<I: Index> Monitor<I> {
             let waiting = self.index.len() + 1;
             self.tell(key, now, || LimiterWhat::Waiting { short, waiting });
         }
-        let waiter = Waiter { order, key, needs, readings, since: now, expires, number };
+        let memory = demand.expected_memory;
+        let waiter = Waiter { order, key, needs, readings, since: now, expires, number, memory };
         let ticket = self.slots.insert(State::Waiting(waiter));
         self.index.insert(order, ticket, &self.slots.waiter(ticket).needs);
         self.expiries.insert((expires, ticket));
@@ -247,7 +236,7 @@ impl<I: Index> Monitor<I> {
 
     /// Refuses an arrival.
     fn refuse(&mut self, key: AttemptKey, error: AdmitError, now: Time) -> Ticket {
-        let ticket = self.slots.insert(State::Granted(key, Needs::new(), Vec::new()));
+        let ticket = self.slots.insert(State::Granted(key, Needs::new(), Vec::new(), 0));
         self.slots.remove(ticket);
         self.tell(key, now, || LimiterWhat::Refused { why: error.name() });
         self.outbox.push_back(Action::Reject(ticket, error));

@@ -15,13 +15,14 @@
 //!
 //! - `state`: what it is made of; `action`: what comes out; `inputs`: what happens to it;
 //!   `tuning`: accounts that change while it runs; `decide`: the rule; `sharing`: protection;
-//!   `seeing`: why one waits.
+//!   `seeing`: why one waits; `memory`: where the memory gate is asked.
 //!
 //! Not here: locks, wake-ups, clocks (`nucleo-harness`); the search (`index`).
 
 mod action;
 mod decide;
 mod inputs;
+mod memory;
 mod seeing;
 mod sharing;
 mod state;

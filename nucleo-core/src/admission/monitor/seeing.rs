@@ -17,7 +17,6 @@ use super::Monitor;
 use crate::account::{Account as _, AccountId, Horizon};
 use crate::event::LimiterEvent;
 use crate::id::AttemptKey;
-use crate::memory::Ask;
 use crate::time::{Span, Time};
 
 /// How many of those short on an account a snapshot names.
@@ -94,10 +93,9 @@ impl<I: Index> Monitor<I> {
             Some(_) => self.accounts.follower_when(ticket, &waiter.needs, now),
             None => self.accounts.head_when(&waiter.needs, now),
         };
-        let gate = self.gate.as_ref().map(|gate| gate.ask(now));
-        let (memory, earliest) = match gate {
-            Some(Ask::Wait(horizon)) => (true, fits.max(horizon)),
-            _ => (false, fits),
+        let (memory, earliest) = match self.memory_keeps(ticket) {
+            Some(horizon) => (true, fits.max(horizon)),
+            None => (false, fits),
         };
         Some(WhyWaiting {
             key: waiter.key,

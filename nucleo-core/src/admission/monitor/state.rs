@@ -19,7 +19,7 @@ use crate::account::AccountId;
 use crate::error::AdmitError;
 use crate::event::EventRing;
 use crate::limits::Limit;
-use crate::memory::{MemoryGate, MemoryStatus};
+use crate::memory::MemoryGate;
 use crate::time::{Span, Time};
 
 /// Accounts, line and memory gate.
@@ -46,6 +46,8 @@ pub struct Monitor<I = ByClass> {
     pub(super) index: I,
     pub(super) slots: Slots,
     pub(super) gate: Option<MemoryGate>,
+    /// What the first follower that fits its accounts states, when the gate has refused it.
+    pub(super) kept_by_memory: Option<u64>,
     /// The head whose demand is set aside now.
     pub(super) head: Option<(Order, Ticket)>,
     /// When each waiter's wait ends.
@@ -71,6 +73,7 @@ impl<I: Index> Default for Monitor<I> {
             index: I::default(),
             slots: Slots::default(),
             gate: None,
+            kept_by_memory: None,
             head: None,
             expiries: BTreeSet::new(),
             doomed: BTreeMap::new(),
@@ -129,11 +132,5 @@ impl<I: Index> Monitor<I> {
     #[must_use]
     pub const fn memory_time(&self) -> Span {
         self.shortness.of_memory()
-    }
-
-    /// How the memory gate stands; `None` when memory is not watched.
-    #[must_use]
-    pub fn memory(&self) -> Option<MemoryStatus> {
-        self.gate.as_ref().map(MemoryGate::status)
     }
 }
