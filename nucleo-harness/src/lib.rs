@@ -8,6 +8,7 @@
 
 pub mod admission;
 pub mod attempt;
+pub mod memory;
 pub mod runtime;
 pub mod spend;
 mod sync;

@@ -9,8 +9,9 @@ use crate::source::Source;
 
 /// Crates of the workspace a crate may name, itself included (its own tests and examples do).
 const CRATE_DIRECTION: &[(&str, &[&str])] = &[
+    ("nucleo-alloc", &["nucleo_alloc"]),
     ("nucleo-core", &["nucleo_core"]),
-    ("nucleo-harness", &["nucleo_core", "nucleo_harness"]),
+    ("nucleo-harness", &["nucleo_alloc", "nucleo_core", "nucleo_harness"]),
     ("nucleo-agents", &["nucleo_core", "nucleo_harness", "nucleo_agents"]),
     ("nucleo-cli", &["nucleo_core", "nucleo_harness", "nucleo_agents", "nucleo_cli"]),
     ("examples", &["nucleo_core", "nucleo_harness", "nucleo_agents", "nucleo_examples"]),

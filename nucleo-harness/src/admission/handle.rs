@@ -14,8 +14,9 @@ use nucleo_core::{Account, AccountId, AttemptKey, Demand, Monitor, Reason, Span,
 
 use super::admit::Admit;
 use super::heard::{LimiterEvents, is_traced};
-use super::shared::Shared;
-use crate::runtime::{Clock, NextTurn, start_timer};
+use super::shared::{Sampling, Shared};
+use crate::memory::{MemoryWatch, Sampler};
+use crate::runtime::{Clock, NextTurn, Turn, start_turns};
 
 /// The one place where jobs wait.
 ///
@@ -64,6 +65,17 @@ impl AccountHandle {
     }
 }
 
+/// The turns of the line's timer.
+struct Line(Weak<Shared>);
+
+impl Turn for Line {
+    async fn turn(&mut self) -> NextTurn {
+        self.0
+            .upgrade()
+            .map_or(NextTurn::Over, |shared| shared.turn().map_or(NextTurn::OnBell, NextTurn::At))
+    }
+}
+
 /// One account, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct AccountStatus {
@@ -90,11 +102,7 @@ impl Admission {
         }
         let shared = Arc::downgrade(&admission.shared);
         let bell = admission.shared.bell().clone();
-        start_timer(Arc::clone(admission.clock()), bell, move || {
-            shared.upgrade().map_or(NextTurn::Over, |shared| {
-                shared.turn().map_or(NextTurn::OnBell, NextTurn::At)
-            })
-        });
+        start_turns(Arc::clone(admission.clock()), bell, Line(shared));
         admission
     }
 
@@ -176,7 +184,26 @@ impl Admission {
         AccountHandle { shared: Arc::downgrade(&self.shared), account }
     }
 
-    /// A reading of memory, as a share of its limit.
+    /// Watches memory from now on: reads it at once, and starts the task that samples it. Once only: a
+    /// second watch does nothing.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn watch_memory(&self, watch: MemoryWatch) {
+        let profile = watch.profile_of();
+        let first = self.shared.enter(|core, _| {
+            core.monitor.watch_memory(profile);
+            std::mem::replace(&mut core.sampling, Sampling::Awake) == Sampling::Never
+        });
+        if !matches!(first, Ok(true)) {
+            return;
+        }
+        let mut sampler = Sampler::new(&self.shared, watch);
+        sampler.sample();
+        start_turns(Arc::clone(self.clock()), self.shared.sampler().clone(), sampler);
+    }
+
+    /// A reading of memory, as a share of its limit; for those who watch it themselves.
     pub fn sample_memory(&self, reading: f64) {
         let _ = self.shared.enter(|core, now| core.monitor.sample_memory(reading, now));
     }

@@ -17,4 +17,4 @@ mod shared;
 pub use admit::{Admit, Ending, Grant};
 pub use handle::{AccountHandle, AccountStatus, Admission};
 pub use heard::LimiterEvents;
-pub(crate) use shared::panic_text;
+pub(crate) use shared::{Shared, panic_text};

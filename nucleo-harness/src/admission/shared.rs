@@ -35,6 +35,18 @@ pub(crate) struct Core {
     /// A pass ended early: there may be more to decide.
     owed: bool,
     defect: Option<Arc<str>>,
+    pub(crate) sampling: Sampling,
+}
+
+/// Whether memory is being sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sampling {
+    /// Nobody samples it.
+    Never,
+    /// The sampler sleeps until its bell rings.
+    Asleep,
+    /// The sampler reads on.
+    Awake,
 }
 
 /// The monitor, its lock, its clock, and the bell of the timer task.
@@ -44,6 +56,8 @@ pub(crate) struct Shared {
     clock: Arc<dyn Clock>,
     /// Rung when the timer task has to look again, and at the end.
     bell: Bell,
+    /// Rung when the sampler has to read memory again, and at the end.
+    sampler: Bell,
     heard: Mutex<Heard>,
 }
 
@@ -52,9 +66,21 @@ type Wakers = SmallVec<[Waker; 8]>;
 
 impl Shared {
     pub(crate) fn new(monitor: Monitor, clock: Arc<dyn Clock>) -> Self {
-        let core =
-            Core { monitor, seats: Seats::default(), armed: None, owed: false, defect: None };
-        Self { core: Mutex::new(core), clock, bell: Bell::default(), heard: Mutex::default() }
+        let core = Core {
+            monitor,
+            seats: Seats::default(),
+            armed: None,
+            owed: false,
+            defect: None,
+            sampling: Sampling::Never,
+        };
+        Self {
+            core: Mutex::new(core),
+            clock,
+            bell: Bell::default(),
+            sampler: Bell::default(),
+            heard: Mutex::default(),
+        }
     }
 
     /// Runs an input under the lock and then the line, and wakes whoever can go.
@@ -75,7 +101,7 @@ impl Shared {
         after: impl FnOnce(&mut Core, R) -> S,
     ) -> Result<S, AdmitError> {
         let mut wakers = Wakers::new();
-        let mut ring = false;
+        let (mut ring, mut wake_sampler) = (false, false);
         let mut batch = Batch::new();
         let result = {
             let mut core = self.core.lock();
@@ -88,6 +114,7 @@ impl Shared {
                 let result = input(&mut core, now);
                 core.run_line(now, &mut wakers);
                 ring = core.arm();
+                wake_sampler = core.wakes_sampler();
                 batch.extend(core.monitor.events());
                 after(&mut core, result)
             }));
@@ -98,6 +125,9 @@ impl Shared {
         }
         if ring {
             self.bell.ring();
+        }
+        if wake_sampler {
+            self.sampler.ring();
         }
         if !batch.is_empty() {
             trace(&batch);
@@ -136,6 +166,10 @@ impl Shared {
         &self.clock
     }
 
+    pub(crate) const fn sampler(&self) -> &Bell {
+        &self.sampler
+    }
+
     pub(crate) const fn bell(&self) -> &Bell {
         &self.bell
     }
@@ -144,10 +178,27 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         self.bell.ring();
+        self.sampler.ring();
     }
 }
 
 impl Core {
+    /// Whether memory has to be read again; the sampler sleeps until it has.
+    pub(crate) fn keeps_sampling(&mut self) -> bool {
+        let matters = self.monitor.memory_matters();
+        self.sampling = if matters { Sampling::Awake } else { Sampling::Asleep };
+        matters
+    }
+
+    /// Says whether the sampler sleeps and has to wake.
+    fn wakes_sampler(&mut self) -> bool {
+        let wakes = self.sampling == Sampling::Asleep && self.monitor.memory_matters();
+        if wakes {
+            self.sampling = Sampling::Awake;
+        }
+        wakes
+    }
+
     fn run_line(&mut self, now: Time, wakers: &mut Wakers) {
         self.owed = false;
         for _ in 0..GRANTS_A_PASS {

@@ -1,11 +1,13 @@
-//! What the runtime below us provides: time, and the one task that waits for it.
+//! What the runtime below us provides: time, and the tasks that wait for it.
 //!
 //! Invariants: no other folder of this crate reads a clock.
 //!
 //! Not here: locks (`sync`), tasks (`attempt`).
 
+mod blocking;
 mod clock;
 mod timer;
 
+pub(crate) use blocking::off_thread;
 pub use clock::{Clock, ManualClock, TokioClock, system_wall};
-pub(crate) use timer::{Bell, NextTurn, start as start_timer};
+pub(crate) use timer::{Bell, NextTurn, Turn, start as start_turns};

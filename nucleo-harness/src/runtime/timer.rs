@@ -1,4 +1,5 @@
-//! The one timer task, and the bell that wakes it.
+//! Tasks that take a turn when one is due, and the bell that wakes them: the line's timer, and the
+//! sampler of memory.
 //!
 //! Invariants: it holds nothing of what it serves while it sleeps, so it ends with it; a bell that
 //! rings while it works is kept, so no deadline is missed; a late wake-up is harmless, because the
@@ -37,18 +38,20 @@ pub(crate) enum NextTurn {
     Over,
 }
 
-/// Starts the timer task on the present tokio runtime: it takes a turn whenever one is due.
+/// Takes turns.
+pub(crate) trait Turn: Send + 'static {
+    /// Does what is due, and says when the next turn is.
+    fn turn(&mut self) -> impl Future<Output = NextTurn> + Send;
+}
+
+/// Starts a task on the present tokio runtime that takes a turn whenever one is due.
 ///
 /// # Panics
 /// Outside a tokio runtime.
-pub(crate) fn start(
-    clock: Arc<dyn Clock>,
-    bell: Bell,
-    turn: impl Fn() -> NextTurn + Send + 'static,
-) {
+pub(crate) fn start(clock: Arc<dyn Clock>, bell: Bell, mut turns: impl Turn) {
     tokio::spawn(async move {
         loop {
-            match turn() {
+            match turns.turn().await {
                 NextTurn::Over => return,
                 NextTurn::OnBell => bell.notify.notified().await,
                 NextTurn::At(due) => {
