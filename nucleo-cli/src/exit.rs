@@ -37,13 +37,22 @@ pub(crate) struct OutputLost {
     pub(crate) cause: std::io::Error,
 }
 
+impl OutputLost {
+    /// Whether the reader closed the pipe: he has seen what he wanted, and there is nobody to tell.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        self.cause.kind() == std::io::ErrorKind::BrokenPipe
+    }
+}
+
+/// Whether an error only says that a pipe was closed.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(OutputLost::is_closed_pipe)
+}
+
 /// Prints an error with its causes and says how the command ends.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let lost = error.downcast_ref::<OutputLost>();
-    // Whoever closed the pipe has seen what he wanted; there is nobody to tell.
-    let closed = lost.is_some_and(|lost| lost.cause.kind() == std::io::ErrorKind::BrokenPipe);
-    if !closed {
+    if !is_closed_pipe(error) {
         eprintln!("nucleo: {error:#}");
     }
-    ExitCode::from(if lost.is_some() { OUTPUT_LOST } else { USAGE })
+    ExitCode::from(if error.is::<OutputLost>() { OUTPUT_LOST } else { USAGE })
 }

@@ -12,6 +12,7 @@ mod exit;
 mod interrupt;
 mod output;
 mod progress;
+mod trouble;
 
 use std::process::ExitCode;
 

@@ -10,16 +10,19 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use nucleo_agents::Workflow;
-use nucleo_core::Time;
+use nucleo_core::{Span, Time};
 
 /// Between two plain lines.
-const PLAIN_EVERY: nucleo_core::Span = nucleo_core::Span::from_secs(10);
+const PLAIN_EVERY: Span = Span::from_secs(10);
+/// Between two looks at what waits, on a terminal, when nothing is done.
+const BAR_EVERY: Span = Span::from_secs(1);
 
 /// A run's progress.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     done: u64,
-    last_plain: Time,
+    /// When it was shown last.
+    shown: Time,
     begun: Time,
 }
 
@@ -37,13 +40,24 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
-        Self { bar, done: 0, last_plain: now, begun: now }
+        Self { bar, done: 0, shown: now, begun: now }
     }
 
     /// One more is done.
     pub(crate) fn step(&mut self, workflow: &Workflow, in_flight: usize, now: Time) {
         self.done += 1;
-        let due = now.since(self.last_plain) >= PLAIN_EVERY;
+        self.show(workflow, in_flight, now);
+    }
+
+    /// When it is to be shown next, also if nothing is done until then.
+    pub(crate) fn due(&self) -> Time {
+        let every = if self.bar.is_some() { BAR_EVERY } else { PLAIN_EVERY };
+        self.shown.saturating_add(every)
+    }
+
+    /// Shows where the run is: at every call on a terminal, now and then elsewhere.
+    pub(crate) fn show(&mut self, workflow: &Workflow, in_flight: usize, now: Time) {
+        let due = now >= self.due();
         if self.bar.is_none() && !due {
             return;
         }
@@ -53,11 +67,9 @@ impl Progress {
                 bar.set_position(self.done);
                 bar.set_message(message);
             }
-            None => {
-                self.last_plain = now;
-                eprintln!("{} done {message}", self.done);
-            }
+            None => eprintln!("{} done {message}", self.done),
         }
+        self.shown = now;
     }
 
     /// A message of its own line.

@@ -44,8 +44,7 @@ impl Job {
         let arrives = if args.at_once { Span::ZERO } else { scaled };
         if declared > model.max_output {
             bail!(
-                "row {}: {declared} output tokens, but {} answers {} at most: raise max_output",
-                row.number,
+                "{declared} output tokens, but {} answers {} at most: raise its max_output",
                 model.id,
                 model.max_output
             );

@@ -4,7 +4,7 @@
 //!
 //! Not here: the rows (`trace`, `job`), what is told (`summary`).
 
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -35,9 +35,10 @@ pub(crate) fn run(args: &args::Replay) -> anyhow::Result<ExitCode> {
     let model = default_model(&catalog)?;
     let mut jobs = Vec::with_capacity(rows.len());
     for row in rows {
-        let named = row.model.as_deref().map(|id| entry(&catalog, id, row.number)).transpose()?;
-        let model = named.unwrap_or_else(|| Arc::clone(&model));
-        jobs.push(Job::new(row, model, args)?);
+        let place = || format!("{}: row {}", args.trace.display(), row.number);
+        let named = row.model.as_deref().map(|id| entry(&catalog, id)).transpose();
+        let model = named.with_context(place)?.unwrap_or_else(|| Arc::clone(&model));
+        jobs.push(Job::new(row.clone(), model, args).with_context(place)?);
     }
     crate::commands::block_on(async { Replay::start(args, catalog)?.go(jobs).await })
 }
@@ -54,9 +55,11 @@ fn default_model(catalog: &Catalog) -> anyhow::Result<Arc<ModelEntry>> {
     })
 }
 
-fn entry(catalog: &Catalog, id: &str, row: usize) -> anyhow::Result<Arc<ModelEntry>> {
+fn entry(catalog: &Catalog, id: &str) -> anyhow::Result<Arc<ModelEntry>> {
     let found = catalog.model(id).cloned();
-    found.with_context(|| format!("row {row}: {} has no model `{id}`", catalog.name()))
+    found.with_context(|| {
+        format!("{} has no model `{id}`: add it there, or leave the column empty", catalog.name())
+    })
 }
 
 /// How one row went.
@@ -86,14 +89,14 @@ struct Replay<'a> {
     args: &'a args::Replay,
     runtime: Runtime,
     catalog: Catalog,
-    out: Option<BufWriter<std::fs::File>>,
+    out: Option<std::fs::File>,
 }
 
 impl<'a> Replay<'a> {
     fn start(args: &'a args::Replay, catalog: Catalog) -> anyhow::Result<Self> {
         let out = args.out.as_deref().map(|path| {
             let file = std::fs::File::create(path);
-            file.with_context(|| format!("can't create {}", path.display())).map(BufWriter::new)
+            file.with_context(|| format!("can't create {}", path.display()))
         });
         let runtime = Runtime::start(catalog.clone())?;
         Ok(Self { args, runtime, catalog, out: out.transpose()? })
@@ -121,7 +124,6 @@ impl<'a> Replay<'a> {
             progress.step(&workflow, fan_out.in_flight(), last);
         }
         progress.finish();
-        self.flush()?;
         let span = last.since(begun).as_secs_f64();
         let bound = bound::of(&bounds) + shortest.unwrap_or_default().as_secs_f64();
         let servers = self.runtime.loopback_servers().iter();
@@ -156,15 +158,9 @@ impl<'a> Replay<'a> {
             wait_ms: item.record.waited.as_millis(),
             ended_ms: ended.as_millis(),
         };
-        let text = serde_json::to_string(&line)?;
-        writeln!(out, "{text}").map_err(|cause| self.lost(cause))
-    }
-
-    fn flush(&mut self) -> anyhow::Result<()> {
-        match &mut self.out {
-            Some(out) => out.flush().map_err(|cause| self.lost(cause)),
-            None => Ok(()),
-        }
+        // Handed to the system whole, so that a kill leaves whole lines.
+        let text = serde_json::to_string(&line)? + "\n";
+        out.write_all(text.as_bytes()).map_err(|cause| self.lost(cause))
     }
 
     fn lost(&self, cause: std::io::Error) -> anyhow::Error {

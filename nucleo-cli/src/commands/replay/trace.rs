@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, rows: Option<usize>) -> anyhow::Result<Vec<Row>>
     for (index, row) in reader.deserialize::<RowCsv>().take(rows.unwrap_or(usize::MAX)).enumerate()
     {
         let row = row.with_context(|| {
-            format!("{name}: row {} has no t_ms,input_tokens,output_tokens", index + 1)
+            format!("{name}: row {}: it needs numbers t_ms,input_tokens,output_tokens", index + 1)
         })?;
         if !(0.0..=T_MS_MAX).contains(&row.t_ms) {
             bail!("{name}: row {}: t_ms {} is no instant within a year", index + 1, row.t_ms);

@@ -5,39 +5,42 @@
 //!
 //! Not here: what is asked (`input`, `ask`), what is printed (`summary`).
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
-use nucleo_agents::fan_out::Tally;
+use nucleo_agents::fan_out::{Item, Tally};
 use nucleo_agents::{Runtime, Workflow};
+use nucleo_core::Span;
 use nucleo_core::spend::ScopeId;
 
+use super::ask::Answer;
 use super::input::{Line, Lines};
 use super::results::{Earlier, ResultLine, Results};
 use super::summary::Summary;
 use super::template::Template;
 use crate::commands::{block_on, catalog};
 use crate::progress::Progress;
-use crate::{args, exit, interrupt};
+use crate::{args, exit, interrupt, trouble};
 
 pub(crate) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
     let template = args.prompt.as_deref().map(read_template).transpose()?;
     let catalog = catalog(args.catalog.as_deref())?;
-    let (results, earlier) =
-        super::results::open(args.out.as_deref(), args.resume, args.overwrite, args.json)?;
-    let name = args.input.display().to_string();
-    let skip = earlier.answered.clone();
-    let lines = Lines::open(&args.input, template, skip)
-        .with_context(|| format!("can't read the input {name}"))?;
+    let input = super::input::open(&args.input)?;
     block_on(async {
-        let runtime = Runtime::start(catalog)?;
-        let mut workflow = runtime.workflow(name.as_str());
+        let (network, troubles) = trouble::watched()?;
+        let runtime = Runtime::builder(catalog).transport(network).start()?;
+        // Last, so that a results file is only touched when nothing else stands in the way.
+        let (results, earlier) = super::results::open(args)?;
+        let mut workflow = runtime.workflow(args.input.display().to_string());
         if let Some(cap) = args.cap {
             workflow = workflow.cap(cap);
         }
         let workflow = workflow.start();
-        let run = Run { args, workflow, results };
+        let lines = Lines::new(input, template, earlier.answered.clone());
+        let run = Run { args, workflow, results, troubles, tally: Tally::default(), lost: None };
         run.go(lines, &earlier).await
     })
 }
@@ -54,13 +57,17 @@ struct Run<'a> {
     args: &'a args::Run,
     workflow: Workflow,
     results: Results,
+    troubles: trouble::Troubles,
+    tally: Tally,
+    /// Why results are written no longer.
+    lost: Option<anyhow::Error>,
 }
 
 impl Run<'_> {
     async fn go(mut self, lines: Lines, earlier: &Earlier) -> anyhow::Result<ExitCode> {
         self.carry_over(earlier);
         let broken = lines.broken();
-        let clock = std::sync::Arc::clone(self.workflow.runtime().harness().clock());
+        let clock = Arc::clone(self.workflow.runtime().harness().clock());
         let begun = clock.now();
         let mut progress = Progress::new(None, begun);
         let mut interrupts = interrupt::watch();
@@ -71,38 +78,78 @@ impl Run<'_> {
         if self.args.refuse_at_once {
             fan_out = fan_out.refuse_at_once();
         }
-        let mut tally = Tally::default();
-        let mut lost = None;
+        let mut tick = clock.sleep_until(progress.due());
         loop {
             tokio::select! {
                 biased;
-                pressed = interrupts.next() => self.interrupted(pressed, &mut fan_out, &progress),
+                pressed = interrupts.next() => {
+                    fan_out.stop();
+                    if self.interrupted(pressed, &progress).is_break() {
+                        break;
+                    }
+                }
+                Some(trouble) = self.troubles.recv() => progress.say(&trouble),
                 item = fan_out.next() => {
                     let Some(item) = item else { break };
-                    tally.count(&item);
-                    progress.step(&self.workflow, fan_out.in_flight(), clock.now());
-                    if lost.is_none() && let Err(error) = self.results.write(&ResultLine::of(&item)) {
-                        progress.say("output is lost: no further line is submitted, what runs ends");
+                    if self.ended(&item, &progress).is_break() {
                         fan_out.stop();
-                        lost = Some(error);
                     }
+                    progress.step(&self.workflow, fan_out.in_flight(), clock.now());
+                }
+                () = &mut tick => {
+                    progress.show(&self.workflow, fan_out.in_flight(), clock.now());
+                    tick = clock.sleep_until(progress.due());
                 }
             }
         }
         progress.finish();
         let not_submitted = fan_out.into_rest().into_iterator().map_or(0, Iterator::count);
         let wall = clock.now().since(begun);
-        let summary = Summary::of(&self.workflow, &tally, not_submitted, wall);
-        let shown = summary.print(self.args.json, self.args.out.is_some());
-        if let Some(error) = lost {
+        let broken = broken.lock().expect("storing an error can't panic").take();
+        self.close(not_submitted, wall, broken, interrupts.pressed())
+    }
+
+    /// Counts and writes one outcome; breaks when output is lost.
+    fn ended(&mut self, item: &Item<Line, Answer>, progress: &Progress) -> ControlFlow<()> {
+        self.tally.count(item);
+        if self.lost.is_some() {
+            return ControlFlow::Break(());
+        }
+        let Err(error) = self.results.write(&ResultLine::of(item)) else {
+            return ControlFlow::Continue(());
+        };
+        if !exit::is_closed_pipe(&error) {
+            progress.say("output is lost: no further line is submitted, what runs ends");
+        }
+        self.lost = Some(error);
+        ControlFlow::Break(())
+    }
+
+    /// Reports, and says how the command ends.
+    fn close(
+        self,
+        not_submitted: usize,
+        wall: Span,
+        broken: Option<std::io::Error>,
+        pressed: u32,
+    ) -> anyhow::Result<ExitCode> {
+        let closed_pipe = self.lost.as_ref().is_some_and(exit::is_closed_pipe);
+        let summary = Summary::of(&self.workflow, &self.tally, not_submitted, wall);
+        let shown = if closed_pipe {
+            Ok(())
+        } else {
+            summary.print(self.args.json, self.args.out.is_some())
+        };
+        if let Some(error) = self.lost {
             return Err(error);
         }
         shown?;
-        if let Some(error) = broken.lock().expect("storing an error can't panic").take() {
-            return Err(error)
-                .with_context(|| format!("can't read on in {}", self.args.input.display()));
+        if let Some(error) = &broken {
+            let name = self.args.input.display();
+            eprintln!("nucleo: can't read on in {name}: {error}; what follows was not submitted");
         }
-        Ok(self.code(&tally, not_submitted, interrupts.pressed()))
+        let code = self.code(not_submitted, pressed);
+        Ok(ExitCode::from(if broken.is_some() { code.max(exit::FAILED) } else { code }))
     }
 
     /// What an earlier run of the same results spent counts against the cap.
@@ -114,34 +161,32 @@ impl Run<'_> {
         }
     }
 
-    fn interrupted<A, In>(
-        &self,
-        pressed: u32,
-        fan_out: &mut nucleo_agents::fan_out::FanOut<A, In>,
-        progress: &Progress,
-    ) where
-        A: nucleo_agents::agent::Agent<In>,
-        In: Clone + Send + 'static,
-    {
-        fan_out.stop();
-        if pressed == 1 {
-            progress.say("stopping: what runs ends normally; Ctrl-C again cancels it");
-        } else {
-            progress.say("cancelling what runs");
-            self.workflow.cancel();
+    /// Tells what a Ctrl-C does; breaks when nothing is waited for any more.
+    fn interrupted(&self, pressed: u32, progress: &Progress) -> ControlFlow<()> {
+        match pressed {
+            1 => progress.say("stopping: what runs ends normally; Ctrl-C again cancels it"),
+            2 => {
+                progress.say(
+                    "cancelling: calls have up to 30 s to end and be booked; Ctrl-C again \
+                     doesn't wait for them",
+                );
+                self.workflow.cancel();
+            }
+            _ => return ControlFlow::Break(()),
         }
+        ControlFlow::Continue(())
     }
 
-    fn code(&self, tally: &Tally, not_submitted: usize, pressed: u32) -> ExitCode {
-        let refused = tally.refused > 0 || !self.workflow.refusals().is_empty();
-        ExitCode::from(if pressed > 1 {
+    fn code(&self, not_submitted: usize, pressed: u32) -> u8 {
+        let refused = self.tally.refused > 0 || !self.workflow.refusals().is_empty();
+        if pressed > 1 {
             exit::CANCELLED
         } else if refused {
             exit::REFUSED
-        } else if tally.failed > 0 || not_submitted > 0 {
+        } else if self.tally.failed > 0 || not_submitted > 0 {
             exit::FAILED
         } else {
             exit::OK
-        })
+        }
     }
 }

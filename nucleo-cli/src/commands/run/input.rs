@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use anyhow::{Context as _, bail};
 use nucleo_agents::wire::Message;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -42,15 +43,22 @@ pub(crate) struct Lines {
     broken: Arc<Mutex<Option<std::io::Error>>>,
 }
 
+/// Opens an input, before anything else is touched.
+pub(crate) fn open(path: &Path) -> anyhow::Result<File> {
+    let name = path.display();
+    let file = File::open(path).with_context(|| {
+        format!("can't read the input {name}: name a file with one JSON object a line")
+    })?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        bail!("the input {name} is a folder: name a file with one JSON object a line");
+    }
+    Ok(file)
+}
+
 impl Lines {
-    pub(crate) fn open(
-        path: &Path,
-        template: Option<Template>,
-        skip: BTreeSet<usize>,
-    ) -> std::io::Result<Self> {
-        let reader = BufReader::new(File::open(path)?);
+    pub(crate) fn new(file: File, template: Option<Template>, skip: BTreeSet<usize>) -> Self {
         let (template, broken) = (template.map(Arc::new), Arc::default());
-        Ok(Self { reader, template, skip, next: 0, broken })
+        Self { reader: BufReader::new(file), template, skip, next: 0, broken }
     }
 
     /// Where a reading error is left.
@@ -60,10 +68,9 @@ impl Lines {
 
     fn question(&self, index: usize, bytes: &[u8]) -> Result<Arc<[Message]>, BadInput> {
         let bad = |why: String| BadInput { index, why: why.into() };
-        let line: Value =
-            serde_json::from_slice(bytes).map_err(|error| bad(format!("no JSON: {error}")))?;
+        let line: Value = serde_json::from_slice(bytes).map_err(|error| bad(no_json(&error)))?;
         if !line.is_object() {
-            return Err(bad("no JSON object: write one object a line".to_owned()));
+            return Err(bad("no object: write one object a line".to_owned()));
         }
         if let Some(messages) = line.get("messages") {
             let messages = Vec::<Message>::deserialize(messages);
@@ -80,6 +87,13 @@ impl Lines {
             template.fill(&line).map_err(|missing: MissingField| bad(missing.to_string()))?;
         Ok([Message::user(prompt)].into())
     }
+}
+
+/// What a parser said of one line: of its own line number, always 1, nothing.
+fn no_json(error: &serde_json::Error) -> String {
+    let (said, column) = (error.to_string(), error.column());
+    let plain = said.split(" at line ").next().unwrap_or(&said);
+    format!("no JSON: {plain} in column {column}: write one JSON object a line")
 }
 
 impl Iterator for Lines {

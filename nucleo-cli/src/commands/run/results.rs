@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ask::Answer;
 use super::input::{BadInput, Line};
+use crate::args;
 use crate::exit::OutputLost;
 
 /// One line of results.
@@ -126,9 +127,13 @@ impl Results {
         let open =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = open.with_context(|| format!("can't open {name}"))?;
-        let (earlier, length) = read_earlier(&file, path)?;
+        let (earlier, mut length, open_end) = read_earlier(&file, path)?;
         file.set_len(length).with_context(|| format!("can't mend {name}"))?;
         file.seek(SeekFrom::End(0)).with_context(|| format!("can't go on in {name}"))?;
+        if open_end {
+            file.write_all(b"\n").with_context(|| format!("can't mend {name}"))?;
+            length += 1;
+        }
         Ok((Self::File { file, path: path.to_owned(), length }, earlier))
     }
 
@@ -146,11 +151,7 @@ impl Results {
             }
             Self::File { file, path, length } => {
                 if let Err(cause) = file.write_all(text.as_bytes()) {
-                    // What is left of the line would be read as a broken one.
-                    let mended = file.set_len(*length).and_then(|()| file.seek(SeekFrom::End(0)));
-                    if let Err(error) = mended {
-                        eprintln!("nucleo: the last line of {} is cut: {error}", path.display());
-                    }
+                    cut_off(file, *length, path);
                     return Err(OutputLost { place: path.display().to_string(), cause }.into());
                 }
                 *length += text.len() as u64;
@@ -160,21 +161,37 @@ impl Results {
     }
 }
 
-fn read_earlier(file: &File, path: &Path) -> anyhow::Result<(Earlier, u64)> {
+/// Takes away what came of a line that could not be written: it would be read as a broken one.
+fn cut_off(file: &mut File, length: u64, path: &Path) {
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        // A device or a pipe keeps nothing to take away.
+        return;
+    }
+    let mended = file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0)));
+    if let Err(error) = mended {
+        eprintln!("nucleo: the last line of {} is cut: {error}", path.display());
+    }
+}
+
+/// What the lines say, how long the whole ones are, and whether the last of them lacks only its end
+/// of line: what it paid counts.
+fn read_earlier(file: &File, path: &Path) -> anyhow::Result<(Earlier, u64, bool)> {
     let mut reader = BufReader::new(file);
     let mut statuses = BTreeMap::new();
     let mut earlier = Earlier::default();
-    let (mut length, mut number) = (0, 0);
+    let (mut length, mut number, mut last_is_open) = (0, 0, false);
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
         let read = reader.read_until(b'\n', &mut bytes);
         let read = read.with_context(|| format!("can't read {}", path.display()))?;
-        if read == 0 || bytes.last() != Some(&b'\n') {
+        let open_end = read > 0 && bytes.last() != Some(&b'\n');
+        if read == 0 || open_end && serde_json::from_slice::<ResultLine>(&bytes).is_err() {
             break;
         }
         number += 1;
         length += read as u64;
+        last_is_open = open_end;
         if bytes.trim_ascii().is_empty() {
             continue;
         }
@@ -191,7 +208,7 @@ fn read_earlier(file: &File, path: &Path) -> anyhow::Result<(Earlier, u64)> {
     }
     earlier.answered =
         statuses.into_iter().filter(|(_, answered)| *answered).map(|(index, _)| index).collect();
-    Ok((earlier, length))
+    Ok((earlier, length, last_is_open))
 }
 
 fn add(sums: &mut Vec<Money>, cost: Money) {
@@ -201,22 +218,29 @@ fn add(sums: &mut Vec<Money>, cost: Money) {
     }
 }
 
-/// Whether an existing file stands in the way.
-pub(crate) fn open(
-    out: Option<&Path>,
-    resume: bool,
-    overwrite: bool,
-    json: bool,
-) -> anyhow::Result<(Results, Earlier)> {
-    match out {
-        None if json => Ok((Results::Nowhere, Earlier::default())),
-        None => Ok((Results::Stdout, Earlier::default())),
-        Some(path) if resume => Results::resume(path),
-        Some(path) => {
-            if path.is_dir() {
-                bail!("{} is a folder: name a file for the results", path.display());
-            }
-            Ok((Results::create(path, overwrite)?, Earlier::default()))
-        }
+/// Opens where the arguments say that results go.
+pub(crate) fn open(args: &args::Run) -> anyhow::Result<(Results, Earlier)> {
+    let Some(path) = args.out.as_deref() else {
+        let results = if args.json { Results::Nowhere } else { Results::Stdout };
+        return Ok((results, Earlier::default()));
+    };
+    if path.is_dir() {
+        bail!("{} is a folder: name a file for the results", path.display());
     }
+    if same_file(path, &args.input) {
+        bail!("{} is the input itself: name another file for the results", path.display());
+    }
+    if args.resume {
+        return Results::resume(path);
+    }
+    Ok((Results::create(path, args.overwrite)?, Earlier::default()))
 }
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    real(one).is_some_and(|one| Some(one) == real(other))
+}
+
+#[cfg(test)]
+#[path = "results_tests.rs"]
+mod tests;
