@@ -14,6 +14,7 @@ use nucleo_core::admission::Policy;
 use nucleo_core::{AccountId, Monitor, Reserved, Span};
 use nucleo_harness::admission::Admission;
 use nucleo_harness::attempt::History;
+use nucleo_harness::memory::MemoryWatch;
 use nucleo_harness::runtime::{Clock, TokioClock};
 use nucleo_harness::workflow::{Harness, Journal};
 use tokio_util::sync::DropGuard;
@@ -72,6 +73,7 @@ pub struct RuntimeBuilder {
     clock: Option<Arc<dyn Clock>>,
     journal: Option<Arc<dyn Journal>>,
     policy: Policy,
+    memory: Option<MemoryWatch>,
     seed: Option<u64>,
 }
 
@@ -108,6 +110,7 @@ impl Runtime {
             clock: None,
             journal: None,
             policy: Policy::fifo(),
+            memory: None,
             seed: None,
         }
     }
@@ -200,6 +203,23 @@ impl RuntimeBuilder {
         self
     }
 
+    /// How memory is watched; it is not unless told.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use nucleo_agents::prelude::*;
+    /// use nucleo_harness::memory::MemoryWatch;
+    /// let watch = MemoryWatch::of_this_process();
+    /// let runtime = Runtime::builder(Catalog::loopback()).memory(watch).start()?;
+    /// assert!(runtime.harness().admission().memory().is_some());
+    /// # Ok(()) }
+    /// ```
+    pub fn memory(mut self, watch: MemoryWatch) -> Self {
+        self.memory = Some(watch);
+        self
+    }
+
     /// The seed of pauses and ids; drawn unless told.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -231,6 +251,9 @@ impl RuntimeBuilder {
         let picker = Picker::new(Arc::new(catalog), &credentials);
         let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::start()));
         let admission = Admission::start(monitor, clock);
+        if let Some(watch) = self.memory {
+            admission.watch_memory(watch);
+        }
         let stop = Stop::new();
         for (account, zone) in &accounts.daily {
             midnight::check(zone).map_err(|cause| StartError::Account {
