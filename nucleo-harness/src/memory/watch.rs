@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use nucleo_core::memory::MemoryProfile;
 
-use super::{LiveBytes, MemoryProbe, Tightest};
+use super::{LiveBytes, MemoryProbe, Resident, Tightest};
 
 /// How memory is watched.
 ///
@@ -53,10 +53,17 @@ impl MemoryWatch {
         Self::new(Tightest::of_this_process())
     }
 
-    /// By live bytes out of a limit, as an allocator counts them, and by what applies to this process
-    /// beside it.
+    /// By the resident set out of a limit, and by what applies to this process beside it.
+    pub fn resident(limit: NonZeroU64) -> Self {
+        Self::new(Tightest::of_this_process().and(Resident::new(limit)))
+    }
+
+    /// By live bytes, as an allocator counts them, and by the resident set, both out of a limit; and
+    /// by what applies to this process beside it. Live bytes alone do not see the pages that an
+    /// allocator keeps, and whoever enforces a limit counts those.
     pub fn live_bytes(limit: NonZeroU64, count: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        Self::new(Tightest::of_this_process().and(LiveBytes::new(limit, count)))
+        let resident = Tightest::of_this_process().and(Resident::new(limit));
+        Self::new(resident.and(LiveBytes::new(limit, count)))
     }
 
     /// Sets how careful the gate is.
