@@ -40,8 +40,9 @@ fn nucleo_admit_and_settle(bencher: Bencher<'_, '_>, accounts: usize) {
         ids.push(monitor.open(format!("bucket {number}"), bucket));
     }
     let admission = Admission::without_timer(monitor, Arc::new(TokioClock::start()));
+    let attempt = key();
     bencher.bench_local(|| {
-        let demand = ids.iter().fold(Demand::new(key()), |demand, id| demand.need(*id, 1));
+        let demand = ids.iter().fold(Demand::new(attempt), |demand, id| demand.need(*id, 1));
         let grant = admission.admit(demand).now_or_never();
         let mut grant = grant.expect("nothing binds").expect("nothing refuses");
         grant.mark_sent();
