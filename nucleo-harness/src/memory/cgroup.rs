@@ -157,13 +157,13 @@ mod tests {
 
     #[test]
     fn version_two_less_the_inactive_cache_of_the_group_that_is_limited() {
-        let root = Root::new("0::/work/one\n");
-        root.write("sys/fs/cgroup/work/one/memory.max", "max\n");
-        root.write("sys/fs/cgroup/work/memory.max", "1000\n");
-        root.write("sys/fs/cgroup/work/memory.current", "900\n");
-        root.write("sys/fs/cgroup/work/memory.stat", "anon 100\ninactive_file 650\nfile 700\n");
+        let root = Root::new("0::/job/one\n");
+        root.write("sys/fs/cgroup/job/one/memory.max", "max\n");
+        root.write("sys/fs/cgroup/job/memory.max", "1000\n");
+        root.write("sys/fs/cgroup/job/memory.current", "900\n");
+        root.write("sys/fs/cgroup/job/memory.stat", "anon 100\ninactive_file 650\nfile 700\n");
         assert_eq!(root.probe().unwrap().read().unwrap(), reading(250, 1_000));
-        root.write("sys/fs/cgroup/work/memory.max", "500\n");
+        root.write("sys/fs/cgroup/job/memory.max", "500\n");
         assert_eq!(root.probe().unwrap().read().unwrap(), reading(250, 500));
     }
 
