@@ -114,7 +114,10 @@ impl Iterator for Lines {
             let index = self.next;
             self.next += 1;
             if !bytes.trim_ascii().is_empty() && !self.skip.contains(&index) {
-                return Some(Line { index, question: self.question(index, &bytes) });
+                return Some(Line {
+                    index,
+                    question: self.question(index, bytes.trim_ascii_end()),
+                });
             }
         }
     }
