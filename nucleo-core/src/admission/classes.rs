@@ -251,7 +251,8 @@ impl Index for ByClass {
     }
 
     fn changed(&mut self, account: AccountId) {
-        if !self.changed.contains(&account) {
+        // With nobody in the line nobody is held, and an arrival is looked at anyway.
+        if self.len > 0 && !self.changed.contains(&account) {
             self.changed.push(account);
         }
     }

@@ -103,6 +103,24 @@ impl Slots {
         self.slots.iter().filter(holds).fold(0, |count, _| count + 1)
     }
 
+    /// What the ticket stands for, to be changed in place.
+    ///
+    /// # Panics
+    /// When its life is over.
+    pub(crate) fn get_mut(&mut self, ticket: Ticket) -> &mut State {
+        let slot = &mut self.slots[ticket.slot()];
+        assert!(slot.generation == ticket.generation, "{ticket:?} is over");
+        &mut slot.state
+    }
+
+    /// Ends the ticket's life, whatever it stands for.
+    pub(crate) fn end(&mut self, ticket: Ticket) {
+        *self.get_mut(ticket) = State::Free;
+        let slot = &mut self.slots[ticket.slot()];
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(ticket.slot);
+    }
+
     /// Ends the ticket's life.
     pub(crate) fn remove(&mut self, ticket: Ticket) -> State {
         let state = self.replace(ticket, State::Free);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use nucleo_core::{
-    AccountId, AdmitError, Admitted, Demand, Order, Reason, Settlement, Span, Ticket, Time,
+    AccountId, Action, AdmitError, Admitted, Demand, Order, Reason, Settlement, Span, Ticket, Time,
     Verdict, WaitedOn,
 };
 use smallvec::SmallVec;
@@ -45,15 +45,29 @@ impl Admit {
     }
 
     /// Submits, runs the line, and looks at the seat, in one lock hold.
-    fn submit(&self, demand: &Demand, waker: &mut Option<Waker>) -> (SeatId, Looked) {
+    fn submit(&self, demand: Demand, waker: &mut Option<Waker>) -> (SeatId, Looked) {
         let looked = self.shared.enter_then(
             |core, now| {
-                let ticket = core.monitor.submit(demand.clone(), now);
-                core.seats.take(ticket)
+                let ticket = core.monitor.submit(demand, now);
+                // Mostly it is decided at once, and needs no seat.
+                match core.monitor.decided_at_arrival(ticket) {
+                    Some(action) => Err(outcome(action)),
+                    None => Ok(core.seats.take(ticket)),
+                }
             },
-            |core, seat| (seat, look(core, seat, waker)),
+            |core, seat| match seat {
+                Ok(seat) => (seat, look(core, seat, waker)),
+                Err(outcome) => (SeatId::NONE, Looked::Decided(outcome)),
+            },
         );
         looked.unwrap_or_else(|error| (SeatId::NONE, Looked::Decided(Err(error))))
+    }
+}
+
+fn outcome(action: Action) -> Result<Admitted, AdmitError> {
+    match action {
+        Action::Admit(admitted) => Ok(admitted),
+        Action::Reject(_, error) => Err(error),
     }
 }
 
@@ -87,7 +101,7 @@ impl Future for Admit {
         let mut waker = Some(cx.waker().clone());
         let looked = match mem::replace(&mut self.state, State::Over) {
             State::New(demand) => {
-                let (seat, looked) = self.submit(&demand, &mut waker);
+                let (seat, looked) = self.submit(*demand, &mut waker);
                 self.state = State::Seated(seat);
                 looked
             }

@@ -33,6 +33,9 @@ impl<I: Index> Monitor<I> {
                 return Some(action);
             }
         }
+        if self.head.is_none() && self.index.is_empty() {
+            return None;
+        }
         let index = &mut self.index;
         self.accounts.ask_foreign(now, |account| index.changed(account));
         self.expire(now);
@@ -57,6 +60,13 @@ impl<I: Index> Monitor<I> {
             (Some((_, ticket)), _) => Some(self.grant(ticket, now)),
             (None, None) => None,
         }
+    }
+
+    /// What was decided of a demand at its very arrival, told once: asked right after
+    /// [`Monitor::submit`], in place of polling for it.
+    pub fn decided_at_arrival(&mut self, ticket: Ticket) -> Option<Action> {
+        let is_its_own = self.outbox.back().is_some_and(|action| action.ticket() == ticket);
+        if is_its_own { self.outbox.pop_back() } else { None }
     }
 
     /// When to poll again if no input comes before: the earliest instant at which the clock alone

@@ -97,30 +97,27 @@ impl<I: Index> Monitor<I> {
     /// When the ticket holds no grant: a grant is settled or rolled back once.
     pub fn settle(&mut self, ticket: Ticket, settlement: &Settlement, now: Time) {
         let now = self.advance(now);
-        let emptied = State::Granted(AttemptKey::default(), Needs::new(), Vec::new(), 0);
-        let State::Granted(key, needs, probes, memory) = self.slots.replace(ticket, emptied) else {
+        let Self { slots, accounts, index, .. } = self;
+        let State::Granted(key, needs, probes, memory) = slots.get_mut(ticket) else {
             panic!("{ticket:?} is settled but holds no grant");
         };
         let had_resources = !needs.is_empty();
-        let mut kept = Needs::new();
-        for need in needs {
-            let limit = self.accounts.limit_mut(need.account);
+        needs.retain(|need| {
+            let limit = accounts.limit_mut(need.account);
             match settlement.of(need.account) {
-                Some(Charge::StillHeld) => {
-                    kept.push(need);
-                    continue;
-                }
+                Some(Charge::StillHeld) => return true,
                 Some(Charge::RolledBack) => limit.roll_back(need.amount, now),
                 Some(Charge::Used(used)) => limit.settle(need.amount, used, now),
                 None => limit.settle(need.amount, need.amount, now),
             }
-            self.index.changed(need.account);
-        }
-        if !kept.is_empty() {
-            self.slots.replace(ticket, State::Granted(key, kept, probes, memory));
+            index.changed(need.account);
+            false
+        });
+        if !needs.is_empty() {
             return;
         }
-        self.slots.remove(ticket);
+        let (key, probes, memory) = (*key, std::mem::take(probes), *memory);
+        slots.end(ticket);
         self.tell(key, now, || LimiterWhat::Settled);
         for account in probes {
             self.accounts.limit_mut(account).probe_over(now);
