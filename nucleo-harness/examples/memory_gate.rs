@@ -97,6 +97,11 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         && word == "--inside"
     {
         let run = RUNS.iter().find(|run| run.name == name).ok_or("no such run")?;
+        // Without its watchdog it would be unlimited: it ends when the watchdog's end of its input does.
+        std::thread::spawn(|| {
+            let _ = io::read_to_string(io::stdin());
+            std::process::exit(1);
+        });
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build()?;
         runtime.block_on(inside(run))?;
         return Ok(ExitCode::SUCCESS);
@@ -120,6 +125,7 @@ async fn watch_all(runs: Vec<&'static Run>) -> io::Result<bool> {
     for run in runs {
         let child = Command::new(std::env::current_exe()?)
             .args(["--inside", run.name])
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         watches.spawn(watch(run, child));
