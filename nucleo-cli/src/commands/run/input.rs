@@ -18,6 +18,9 @@ use serde_json::Value;
 
 use super::template::{MissingField, Template};
 
+/// What some editors write in front of a file's first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// One input line: what is asked, or why it can't be.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -113,6 +116,9 @@ impl Iterator for Lines {
             }
             let index = self.next;
             self.next += 1;
+            if index == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+            }
             if !bytes.trim_ascii().is_empty() && !self.skip.contains(&index) {
                 return Some(Line {
                     index,
@@ -120,5 +126,23 @@ impl Iterator for Lines {
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_order_mark_in_front_of_the_first_line_is_no_part_of_it() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let path = folder.path().join("input.jsonl");
+        let text = "\u{feff}{\"text\": \"a\"}\r\n\r\n\u{feff}{\"text\": \"b\"}\r\n";
+        std::fs::write(&path, text).expect("it can be written");
+        let template = Template::parse("{{text}}").expect("a template");
+        let file = File::open(&path).expect("it is there");
+        let lines = Lines::new(file, Some(template), BTreeSet::new());
+        let fine: Vec<_> = lines.map(|line| (line.index, line.question.is_ok())).collect();
+        assert_eq!(fine, [(0, true), (2, false)]);
     }
 }
