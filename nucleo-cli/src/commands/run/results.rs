@@ -9,7 +9,7 @@
 //! Not here: what became of an item (`nucleo_agents::fan_out`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,8 +107,9 @@ impl Results {
     pub(crate) fn create(path: &Path, overwrite: bool) -> anyhow::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true);
+        // Emptied once it is locked: another run may be writing it.
         let options =
-            if overwrite { options.create(true).truncate(true) } else { options.create_new(true) };
+            if overwrite { options.create(true).truncate(false) } else { options.create_new(true) };
         let file = options.open(path).map_err(|error| {
             if error.kind() == std::io::ErrorKind::AlreadyExists {
                 let name = path.display();
@@ -118,6 +119,11 @@ impl Results {
             }
             anyhow::Error::new(error).context(format!("can't create {}", path.display()))
         })?;
+        lock(&file, path)?;
+        // A device has no length.
+        if overwrite && file.metadata().is_ok_and(|about| about.is_file()) {
+            file.set_len(0).with_context(|| format!("can't empty {}", path.display()))?;
+        }
         Ok(Self::File { file, path: path.to_owned(), length: 0 })
     }
 
@@ -127,6 +133,7 @@ impl Results {
         let open =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = open.with_context(|| format!("can't open {name}"))?;
+        lock(&file, path)?;
         let (earlier, mut length, open_end) = read_earlier(&file, path)?;
         file.set_len(length).with_context(|| format!("can't mend {name}"))?;
         file.seek(SeekFrom::End(0)).with_context(|| format!("can't go on in {name}"))?;
@@ -171,6 +178,15 @@ fn cut_off(file: &mut File, length: u64, path: &Path) {
     if let Err(error) = mended {
         eprintln!("nucleo: the last line of {} is cut: {error}", path.display());
     }
+}
+
+/// Keeps a second run out, until the file is closed or the process gone. Where a file system knows no
+/// locks, nobody is kept out.
+fn lock(file: &File, path: &Path) -> anyhow::Result<()> {
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        bail!("{} is being written by another run: wait for its end", path.display());
+    }
+    Ok(())
 }
 
 /// What the lines say, how long the whole ones are, and whether the last of them lacks only its end

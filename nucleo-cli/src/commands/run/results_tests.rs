@@ -67,3 +67,21 @@ fn a_file_of_something_else_is_left_alone() {
     assert!(format!("{error:#}").contains("notes.txt:1 is no line of results"), "{error:#}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "not results\n");
 }
+
+#[test]
+fn a_second_run_is_kept_out_of_a_file_under_way() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = folder.path().join("results.jsonl");
+    let before = "{\"index\":0,\"status\":\"answered\"}\n";
+    std::fs::write(&path, before).expect("it can be written");
+    let (first, earlier) = Results::resume(&path).expect("nobody else writes it");
+    assert_eq!(earlier.answered, BTreeSet::from([0]));
+    for second in [Results::resume(&path).map(drop), Results::create(&path, true).map(drop)] {
+        let error = second.expect_err("the first is under way").to_string();
+        assert!(error.contains("another run"), "{error}");
+    }
+    let after = std::fs::read_to_string(&path).expect("it is there");
+    assert_eq!(after, before, "nothing was taken away");
+    drop(first);
+    Results::create(&path, true).expect("the first is over");
+}
