@@ -5,6 +5,7 @@
 //! Not here: what the commands do with it (`commands`).
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -60,8 +61,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) output: Option<u64>,
     /// How many lines are under way at once.
-    #[arg(long, value_name = "LINES", default_value_t = 1_000)]
-    pub(crate) in_flight: usize,
+    #[arg(long, value_name = "LINES", default_value = "1000")]
+    pub(crate) in_flight: NonZeroUsize,
     /// Where results go, one JSON line each, in order of completion; standard output unless told.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -74,7 +74,8 @@ impl Run<'_> {
         let (grade, output) = (self.args.grade, self.args.output);
         let agent = move |context, line: Line| super::ask::ask(context, line, grade, output);
         let inputs = nucleo_agents::fan_out::Inputs::iter(lines);
-        let mut fan_out = self.workflow.fan_out(inputs, agent).max_in_flight(self.args.in_flight);
+        let mut fan_out =
+            self.workflow.fan_out(inputs, agent).max_in_flight(self.args.in_flight.get());
         if self.args.refuse_at_once {
             fan_out = fan_out.refuse_at_once();
         }
