@@ -25,8 +25,9 @@ use super::midnight::{self, Stop};
 use super::route::Route;
 use super::setup::Setup;
 use crate::call::Question;
-use crate::catalog::{Catalog, Credentials};
-use crate::picker::{NothingCallable, Picker};
+use crate::catalog::{Catalog, Credentials, Grade};
+use crate::counting::TextSize;
+use crate::picker::{NothingCallable, Picker, Request};
 #[cfg(feature = "loopback")]
 use crate::providers::loopback::Loopback;
 use crate::transport::Transport;
@@ -130,6 +131,15 @@ impl Runtime {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.inner.picker.catalog()
+    }
+
+    /// Whether some model can serve calls of this grade here and now.
+    ///
+    /// # Errors
+    /// [`NothingCallable`], with the reason for each entry.
+    pub fn serves(&self, grade: Grade) -> Result<(), NothingCallable> {
+        let smallest = Request::new(grade, TextSize::of_message("")).output(1);
+        self.inner.picker.pick(&smallest, &[]).map(drop)
     }
 
     /// The pool of connections, of which every call takes one.

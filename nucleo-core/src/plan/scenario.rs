@@ -88,12 +88,36 @@ pub enum ProtectSpec {
 
 /// One account of a scenario.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(untagged)]
+#[serde(try_from = "AccountKeys", untagged)]
 pub enum AccountSpec {
     /// So many at once.
     Permits(PermitsSpec),
     /// So many a minute.
     PerMinute(RateSpec),
+}
+
+/// The keys that an account may have, before it is told which kind it is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AccountKeys {
+    permits: Option<u64>,
+    per_minute: Option<u64>,
+    burst: Option<u64>,
+}
+
+impl TryFrom<AccountKeys> for AccountSpec {
+    type Error = &'static str;
+    fn try_from(keys: AccountKeys) -> Result<Self, Self::Error> {
+        match keys {
+            AccountKeys { permits: Some(permits), per_minute: None, burst: None } => {
+                Ok(Self::Permits(PermitsSpec { permits }))
+            }
+            AccountKeys { permits: None, per_minute: Some(per_minute), burst } => {
+                Ok(Self::PerMinute(RateSpec { per_minute, burst }))
+            }
+            _ => Err("an account has `permits`, or `per_minute` with or without `burst`"),
+        }
+    }
 }
 
 /// So many at once.

@@ -32,6 +32,8 @@ pub(crate) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
     block_on(async {
         let (network, troubles) = trouble::watched()?;
         let runtime = Runtime::builder(catalog).transport(network).start()?;
+        // Before the results are touched: no line could be asked.
+        runtime.serves(args.grade)?;
         // Last, so that a results file is only touched when nothing else stands in the way.
         let (results, earlier) = super::results::open(args)?;
         let mut workflow = runtime.workflow(args.input.display().to_string());

@@ -46,10 +46,6 @@ impl<I: Index> Monitor<I> {
     pub fn submit(&mut self, demand: Demand, now: Time) -> Ticket {
         let now = self.advance(now);
         self.numbers += 1;
-        let order = demand.place.unwrap_or_else(|| {
-            let tag = self.tags.arrive(&self.policy, demand.workflow);
-            Order { tag, number: self.numbers }
-        });
         let needs = Needs::from_slice(demand.needs());
         let refused = if self.stopped {
             Some(AdmitError::ShutDown)
@@ -59,6 +55,11 @@ impl<I: Index> Monitor<I> {
         if let Some(error) = refused {
             return self.refuse(demand.key(), error, now);
         }
+        // Whoever is refused has no share of the line.
+        let order = demand.place.unwrap_or_else(|| {
+            let tag = self.tags.arrive(&self.policy, demand.workflow);
+            Order { tag, number: self.numbers }
+        });
         let index = &mut self.index;
         self.accounts.ask_foreign(now, |account| index.changed(account));
         let nobody_is_before = self.index.is_empty();
