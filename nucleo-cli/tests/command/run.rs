@@ -106,7 +106,7 @@ fn a_broken_line_is_its_items_failure() {
     let expected = [
         (
             1,
-            "line 2: no JSON: EOF while parsing a value in column 11: write one JSON object a line",
+            "line 2: no JSON: EOF while parsing a value in column 10: write one JSON object a line",
         ),
         (3, "line 4: the line has no field `parcel`, which the prompt asks for"),
         (4, "line 5: no object: write one object a line"),

@@ -1,0 +1,15 @@
+//! Calls of agents, from the question to the books: failures, corrections, drops, ends.
+//!
+//! Servers are functions behind the transport, and the clock is tokio's, paused: an hour of pauses
+//! takes no time. Only `typed` goes over real HTTP.
+//!
+//! Where to look: `world` is the server and the books; `failures` has each class of failure, `ends`
+//! drops, cancellations and shutdown, `waits` caps, daily quotas and places.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod ends;
+mod failures;
+mod typed;
+mod waits;
+mod world;
