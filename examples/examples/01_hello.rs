@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let workflow = runtime.workflow("hello").start();
 
     let ask = workflow.context().model(Grade::Small);
-    let answer = ask.user("Say hello to the one who reads this.").output(64).text().await?;
+    let answer = ask.user("Say hello to the one who reads this.").output(128).text().await?;
 
     println!("{answer}");
     if let Some(spent) = workflow.spent() {

@@ -25,6 +25,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{refusal}");
     }
 
+    // What had paid something already is in `interrupted()`: `rest()` never pays twice, and
+    // `unfinished()` is both. Here each page is one call, so there is none.
+    assert_eq!(report.interrupted().count(), 0);
     let done = report.answered();
     workflow.set_cap(Some("1 USD".parse()?));
     let report = workflow.fan_out(report.rest(), summarise).collect().await;

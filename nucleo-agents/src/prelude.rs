@@ -4,8 +4,14 @@
 //!
 //! Not here: settings and vocabulary that few programs touch.
 
+pub use nucleo_core::spend::SpendRefusal;
+pub use nucleo_core::{Money, Span};
+pub use nucleo_harness::attempt::{JobError, RetryPolicy};
+
 pub use crate::agent::{Agent, AgentContext, AgentError};
+pub use crate::call::ModelCall;
 pub use crate::catalog::{Catalog, Grade};
-pub use crate::fan_out::{FanOut, Inputs, ItemStatus, OnRefusal, Report};
-pub use crate::runtime::Runtime;
+pub use crate::fan_out::{FanOut, Inputs, Item, ItemError, ItemStatus, OnRefusal, Report};
+pub use crate::runtime::{Runtime, StartError};
+pub use crate::wire::Message;
 pub use crate::workflow::Workflow;

@@ -10,7 +10,9 @@ use std::error::Error;
 use nucleo_core::spend::SpendRefusal;
 use nucleo_harness::attempt::JobError;
 
-/// Why an agent has no answer. Any error type does; this one needs no thought.
+/// Why an agent has no answer. Any error type does; with this one, other errors are wrapped:
+/// `std::fs::read_to_string(path).map_err(AgentError::other)?`. An agent that returns
+/// `Result<_, Box<dyn Error + Send + Sync>>` takes everything with a plain `?`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {

@@ -79,8 +79,9 @@ impl ModelCall {
         self
     }
 
-    /// How large the answer may be, in tokens (4,096 unless told): it is reserved, paid for in
-    /// advance, and sent as the limit.
+    /// How large the answer should be, in tokens (4,096 unless told): it is reserved, paid for in
+    /// advance, and sent as the limit. An answer that is cut off there is paid for, and asked once more
+    /// at the model's own ceiling, reserved anew; `retry` with no truncations turns that off.
     pub const fn output(mut self, tokens: u64) -> Self {
         self.question.output = Some(tokens);
         self

@@ -105,10 +105,6 @@ impl ItemError {
         };
         let mut text = error.to_string();
         let mut source = error.source();
-        if source.is_none() {
-            // What a job's last attempt met says more than that it failed.
-            source = self.job_error().and_then(last_failure);
-        }
         while let Some(cause) = source {
             let said = cause.to_string();
             // A transparent wrapper says the same as its source.
@@ -119,13 +115,5 @@ impl ItemError {
             source = cause.source();
         }
         text
-    }
-}
-
-/// The failure that ended a job, as a link of its chain.
-fn last_failure(error: &JobError) -> Option<&(dyn Error + 'static)> {
-    match error {
-        JobError::Failed { failure, .. } | JobError::WaitTooLong { failure, .. } => Some(failure),
-        _ => None,
     }
 }

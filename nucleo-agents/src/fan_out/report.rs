@@ -183,6 +183,15 @@ where
         })
     }
 
+    /// Everything that has no answer for want of money, in input order: as [`Report::rest`], and the
+    /// interrupted items too, whose first calls are then paid again.
+    #[must_use]
+    pub fn unfinished(self) -> Inputs<In> {
+        let mut refused = self.refused;
+        refused.sort_by_key(|item| item.index);
+        self.rest.after(refused.into_iter().map(|item| item.input).collect())
+    }
+
     /// What a second fan-out goes on with, under a higher cap: refused items that booked no money and
     /// the inputs never pulled, in input order.
     #[must_use]
@@ -198,6 +207,10 @@ impl<In: Send + 'static, Out> fmt::Display for Report<In, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tally { answered, failed, refused, .. } = &self.tally;
         write!(f, "{answered} answered, {failed} failed, {refused} refused")?;
+        let paid = self.refused.iter().filter(|item| !item.record.cost.is_empty()).count();
+        if paid > 0 {
+            write!(f, " ({paid} of them had paid something)")?;
+        }
         match self.not_submitted() {
             Some(0) => {}
             Some(left) => write!(f, ", {left} never submitted")?,

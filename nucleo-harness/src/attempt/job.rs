@@ -147,6 +147,7 @@ pub enum JobError {
         /// How many attempts were made.
         attempts: u32,
         /// The last one's failure.
+        #[source]
         failure: Failure,
     },
     /// The provider asked for a longer pause than the job may wait; the account stays parked.
@@ -159,6 +160,7 @@ pub enum JobError {
         /// What is left of the job's wait.
         left: Span,
         /// The attempt's failure.
+        #[source]
         failure: Failure,
     },
     /// The attempt ran as long as it may.
