@@ -41,6 +41,20 @@ async fn near_a_cap_calls_wait_for_their_siblings() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn refusing_at_once_stops_where_reservations_end() {
+    let world = a_second_later("");
+    world.workflow.set_cap(Some("0.0215 USD".parse().unwrap()));
+    let report = world.workflow.fan_out(0..1_000, ask).refuse_at_once().collect().await;
+    let refusal = &report.refusals()[0];
+    let fit = refusal.cap.pico() / refusal.reservation.unwrap().pico();
+    assert_eq!(report.answered() as i128, fit, "{report}");
+    assert_eq!((report.refused(), refusal.siblings as i128), (1, fit), "{report}");
+    assert_eq!(report.not_submitted(), Some(1_000 - report.answered() - 1));
+    assert!(refusal.waiting_helps, "its siblings settle for less");
+    world.nothing_is_held();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_daily_quota_is_filled_at_midnight() {
     let world = World::served(
         catalog(r#", requests_per_day = 3, zone = "Asia/Tokyo""#),

@@ -169,11 +169,11 @@ impl Run<'_> {
         match pressed {
             1 => progress.say("stopping: what runs ends normally; Ctrl-C again cancels it"),
             2 => {
+                self.workflow.cancel();
                 progress.say(
                     "cancelling: calls have up to 30 s to end and be booked; Ctrl-C again \
                      doesn't wait for them",
                 );
-                self.workflow.cancel();
             }
             _ => return ControlFlow::Break(()),
         }
