@@ -7,8 +7,9 @@
 //! Invariants: every job is counted once, as cancelled or as served; at the end everything that was
 //! held is back.
 //!
-//! Not here: printing (`main`), asserting (`tests/million.rs`); both run this very code.
+//! Not here: starting it (`main`), asserting (`tests/million.rs`); both run this very code.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -55,6 +56,23 @@ pub(crate) struct Took {
     pub(crate) snapshot: Span,
     pub(crate) cancel: Span,
     pub(crate) drain: Span,
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Took { submit, snapshot, cancel, drain } = &self.took;
+        let each = self.resident_bytes / (self.parked as u64).max(1);
+        writeln!(f, "parked    {} in {submit}, {each} bytes resident each", self.parked)?;
+        writeln!(f, "snapshot  of {} accounts in {snapshot}", self.seen.len())?;
+        for AccountView { account, available, short, first, .. } in &self.seen {
+            let named = first.len();
+            writeln!(f, "          {account}: {available} free, {short} short, {named} named")?;
+        }
+        writeln!(f, "cancelled {} in {cancel}, {} left", self.cancelled, self.left)?;
+        writeln!(f, "drained   {} in {drain}", self.served)?;
+        let (waiting, free) = (self.waiting, self.free);
+        write!(f, "at rest   {waiting} waiting, {free} of {CONNECTIONS} connections free")
+    }
 }
 
 struct Crowd {
