@@ -216,7 +216,7 @@ fn the_first_command_of_the_readme() {
     let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
     let (_, command) = readme.split_once("cargo run -- run ").unwrap();
     let command = command.split("```").next().unwrap().replace("\\\n", " ");
-    assert!(command.contains(r#"--cap "0.20 USD" --out target/results.jsonl --overwrite"#));
+    assert!(command.contains(r#"--cap "0.20 USD" --out results.jsonl --overwrite"#));
     let folder = Folder::new(0);
     let out = folder.path("results.jsonl");
     let ended = Ended::of(

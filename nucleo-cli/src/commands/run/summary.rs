@@ -46,7 +46,7 @@ impl Summary {
             (Arc::clone(account), WaitLine { jobs: waits.jobs, total_ms, max_ms })
         };
         Self {
-            workflow: workflow.id().to_string(),
+            workflow: workflow.name().to_owned(),
             answered: tally.answered,
             failed: tally.failed,
             refused: tally.refused,
