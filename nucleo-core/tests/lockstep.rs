@@ -331,7 +331,7 @@ fn seeds() -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     match number("LOCKSTEP_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("LOCKSTEP_SEEDS").unwrap_or(2_000),
+        None => 0..number("LOCKSTEP_SEEDS").unwrap_or(4_000),
     }
 }
 
