@@ -82,7 +82,7 @@ fn past_failure(past: &Past) -> Option<PastFailure> {
         Signal::Correction => picker::Signal::Correction,
         _ => return None,
     };
-    Some(PastFailure { entry: Arc::clone(past.models.first()?), signal })
+    Some(PastFailure { entry: Arc::clone(past.blamed.first().or(past.models.first())?), signal })
 }
 
 /// One question on its way.

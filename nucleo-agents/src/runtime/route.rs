@@ -65,6 +65,7 @@ impl Route {
                 Settle::Actual => Unused::GivenBack,
                 Settle::Keep => Unused::Kept,
             },
+            key: Some(Arc::clone(&self.entry.provider)),
         }
     }
 }

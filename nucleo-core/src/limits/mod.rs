@@ -27,7 +27,5 @@ pub use elastic_window::{ElasticWindow, WINDOW_MAX};
 pub use foreign::Foreign;
 pub use limit::Limit;
 pub use permits::Permits;
-pub use retry_budget::{
-    RETRIES_A_MINUTE_DEFAULT, RETRY_PERCENT_DEFAULT, RetryBudget, RetryShare,
-};
+pub use retry_budget::{RETRIES_A_MINUTE_DEFAULT, RETRY_PERCENT_DEFAULT, RetryBudget, RetryShare};
 pub use token_bucket::{AMOUNT_MAX, Rate, RateError, TokenBucket};

@@ -188,6 +188,23 @@ impl Ending {
     pub fn new(settlement: Settlement) -> Self {
         Self { settlement, ..Self::default() }
     }
+
+    fn tell(&self, core: &mut Core, now: Time) {
+        for account in &self.buckets {
+            if let Some(verdict) = self.verdict {
+                core.monitor.verdict(*account, verdict, now);
+            }
+            if let Some(until) = self.park_until {
+                core.monitor.park(*account, until, now);
+            }
+            if let Some(reason) = self.close {
+                core.monitor.close(*account, reason, now);
+            }
+            if self.drain {
+                core.monitor.lower(*account, 0, now);
+            }
+        }
+    }
 }
 
 impl Grant {
@@ -199,10 +216,6 @@ impl Grant {
     /// The request leaves now: from here metered units stay spent.
     pub fn mark_sent(&mut self) {
         self.sent = Some(self.shared.clock().now());
-    }
-
-    pub(crate) fn clock(&self) -> &Arc<dyn crate::runtime::Clock> {
-        self.shared.clock()
     }
 
     /// When the request left, if it did.
@@ -234,21 +247,13 @@ impl Grant {
     pub fn settle(mut self, ending: Ending) {
         self.end(|core, ticket, now| {
             core.monitor.settle(ticket, &ending.settlement, now);
-            for account in &ending.buckets {
-                if let Some(verdict) = ending.verdict {
-                    core.monitor.verdict(*account, verdict, now);
-                }
-                if let Some(until) = ending.park_until {
-                    core.monitor.park(*account, until, now);
-                }
-                if let Some(reason) = ending.close {
-                    core.monitor.close(*account, reason, now);
-                }
-                if ending.drain {
-                    core.monitor.lower(*account, 0, now);
-                }
-            }
+            ending.tell(core, now);
         });
+    }
+
+    /// Tells the accounts what the answer said, ahead of the settlement.
+    pub(crate) fn tell(&self, ending: &Ending) {
+        let _ = self.shared.enter(|core, now| ending.tell(core, now));
     }
 
     /// The work never happened: everything comes back.

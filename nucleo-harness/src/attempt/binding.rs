@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use nucleo_core::spend::{Ask, Price};
-use nucleo_core::{AccountId, AttemptKey, Charge, Reserved, Usage, WorkflowId};
+use nucleo_core::spend::{Ask, Price, ScopeId};
+use nucleo_core::{AccountId, AttemptKey, Charge, Reserved, Usage};
 use smallvec::SmallVec;
 
 use super::job::JobOptions;
+use crate::workflow::Place;
 
 /// What an account of a model counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct Binding {
     pub price: Option<Arc<Price>>,
     /// What the provider does with an unused reservation.
     pub unused: Unused,
+    /// The API key that pays, by the name of its provider: a scope where a cap is set for it.
+    pub key: Option<Arc<str>>,
 }
 
 impl Counted {
@@ -95,17 +98,15 @@ impl Counted {
 
 impl Binding {
     /// The question to the spend gates.
-    pub(crate) fn ask(
-        &self,
-        workflow: WorkflowId,
-        attempt: AttemptKey,
-        options: &JobOptions,
-    ) -> Ask {
-        let mut ask = Ask::new(workflow, Arc::clone(&self.model), self.tokens)
+    pub(crate) fn ask(&self, place: &Place, attempt: AttemptKey, options: &JobOptions) -> Ask {
+        let mut ask = Ask::new(place.workflow_id(), Arc::clone(&self.model), self.tokens)
             .attempt(attempt)
             .agent(Arc::clone(&options.agent))
             .near_cap(options.near_cap);
         ask.price.clone_from(&self.price);
+        ask.user = place.state().user().cloned();
+        let key = self.key.iter().map(|key| ScopeId::Key(Arc::clone(key)));
+        ask.scopes = key.chain(place.harness().days().iter().cloned()).collect();
         ask
     }
 }

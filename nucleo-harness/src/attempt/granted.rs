@@ -7,14 +7,15 @@
 //!
 //! Not here: settling (`guard`).
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use nucleo_core::{AttemptKey, Time, Usage};
 use smallvec::SmallVec;
 use tokio_util::sync::CancellationToken;
 
+use super::held::{AttemptOver, Held, Hold};
 use super::signal::Ended;
-use crate::runtime::Clock;
+use crate::runtime::{Clock, Lost, on_thread};
 use crate::sync::Mutex;
 
 /// What was reported of one binding.
@@ -56,6 +57,10 @@ impl Meter {
         self.reported.lock().ended = Some(ended);
     }
 
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
     pub(crate) fn read(&self) -> Reported {
         *self.reported.lock()
     }
@@ -72,6 +77,22 @@ pub struct Granted {
     /// Of the work as a whole, for what it holds besides its bindings.
     pub(crate) work: Meter,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) held: Weak<Held>,
+}
+
+/// Why work on a thread has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockingError {
+    /// The attempt was over before it could begin.
+    #[error(transparent)]
+    Over(#[from] AttemptOver),
+    /// It panicked.
+    #[error("panicked: {0}")]
+    Panicked(Arc<str>),
+    /// The tokio runtime went down before it could begin.
+    #[error("the runtime went down before it could begin")]
+    ShutDown,
 }
 
 impl Granted {
@@ -87,6 +108,40 @@ impl Granted {
     /// The work begins now: what is metered besides the bindings stays spent from here.
     pub fn mark_sent(&self) {
         self.work.mark_sent();
+    }
+
+    /// A share of the grant, for work that may outlive the attempt: the accounts come back when the
+    /// last share is dropped. Give it to a thread that you start.
+    ///
+    /// # Errors
+    /// [`AttemptOver`] when there is nothing to share any more.
+    pub fn hold(&self) -> Result<Hold, AttemptOver> {
+        Held::share(&self.held)
+    }
+
+    /// Runs work that blocks on a thread for it. A thread can't be stopped, so the work takes a
+    /// [`Hold`] along: when the attempt is cancelled or times out meanwhile, the accounts come back
+    /// as the work ends, and until then the job is told as one that outlived its end.
+    ///
+    /// # Errors
+    /// [`BlockingError`]: the attempt was over, or the work panicked.
+    ///
+    /// # Cancel safety
+    /// Dropped, the work goes on with its share of the grant, and its result is lost.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, BlockingError> {
+        let hold = self.hold()?;
+        self.mark_sent();
+        let working = on_thread(move || {
+            let _hold = hold;
+            work()
+        });
+        working.await.map_err(|lost| match lost {
+            Lost::Panicked(message) => BlockingError::Panicked(message),
+            Lost::ShutDown => BlockingError::ShutDown,
+        })
     }
 
     /// The clock of the runtime.

@@ -1,10 +1,12 @@
 //! The owner of what an attempt holds, from its grant to its settlement.
 //!
 //! Invariants: it settles exactly once: by [`Guard::settle`], or, when the attempt's task is dropped
-//! with its runtime, by its own drop, from what was reported until then. Money and accounts are
-//! settled together, and before the handle resolves.
+//! with its runtime, by its own drop, from what was reported until then. Money is booked before the
+//! handle resolves, and so are the accounts, unless a thread still works with them (`held`).
 //!
 //! Not here: the table itself (`table`).
+
+use std::sync::Arc;
 
 use nucleo_core::spend::Booking;
 use nucleo_core::{AccountId, Money, Need, Reason, Span, Time, Usage, Verdict};
@@ -12,9 +14,10 @@ use smallvec::SmallVec;
 
 use super::binding::{Binding, Counts};
 use super::granted::Meter;
+use super::held::Held;
 use super::signal::{Ended, Failure, Signal};
 use super::table::{Sums, row};
-use crate::admission::{Ending, Grant};
+use crate::admission::Ending;
 use crate::spend::Commitment;
 
 /// One binding, its commitment and what was reported of it.
@@ -44,7 +47,7 @@ impl Leg {
 /// A grant and its legs.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    held: Option<(Grant, SmallVec<[Leg; 1]>)>,
+    held: Option<(Arc<Held>, SmallVec<[Leg; 1]>)>,
     /// What is held besides the bindings' accounts.
     besides: SmallVec<[Need; 2]>,
     work: Meter,
@@ -62,6 +65,14 @@ pub(crate) struct Bill {
 /// What was booked in the end, leg by leg.
 pub(crate) type Bills = SmallVec<[Bill; 1]>;
 
+/// What the end of an attempt came to.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    pub(crate) bills: Bills,
+    /// The models of the bindings that failed as the attempt did.
+    pub(crate) blamed: SmallVec<[Arc<str>; 1]>,
+}
+
 /// How the attempt ended, as the guard needs to know it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdicts<'f> {
@@ -73,34 +84,35 @@ pub(crate) enum Verdicts<'f> {
 
 impl Guard {
     pub(crate) const fn new(
-        grant: Grant,
+        held: Arc<Held>,
         besides: SmallVec<[Need; 2]>,
         work: Meter,
         legs: SmallVec<[Leg; 1]>,
     ) -> Self {
-        Self { held: Some((grant, legs)), besides, work }
+        Self { held: Some((held, legs)), besides, work }
     }
 
     /// Settles accounts and money.
-    pub(crate) fn settle(mut self, verdicts: Verdicts<'_>) -> Bills {
+    pub(crate) fn settle(mut self, verdicts: Verdicts<'_>) -> Settled {
         self.end(verdicts)
     }
 
-    fn end(&mut self, verdicts: Verdicts<'_>) -> Bills {
-        let Some((grant, legs)) = self.held.take() else {
-            return Bills::new();
+    fn end(&mut self, verdicts: Verdicts<'_>) -> Settled {
+        let Some((held, legs)) = self.held.take() else {
+            return Settled::default();
         };
+        let blamed = blamed(&legs, verdicts);
         let legs_sent = legs.iter().any(|leg| leg.meter.read().sent.is_some());
         if !legs_sent && self.work.read().sent.is_none() {
-            grant.roll_back();
+            held.end(None);
             // Nothing is owed: the commitments are released as they drop.
-            return Bills::new();
+            return Settled { bills: Bills::new(), blamed };
         }
         let mut ending = Ending::default();
         let mut sums = Sums::default();
         self.besides.iter().for_each(|need| sums.add(need.account, need.amount));
         let mut owed = SmallVec::<[(Leg, Option<Booking>); 1]>::new();
-        let now = grant.clock().now();
+        let now = self.work.now();
         for leg in legs {
             let reported = leg.meter.read();
             let ended = ended(reported.sent, reported.ended, verdicts);
@@ -112,8 +124,9 @@ impl Guard {
             owed.push((leg, row.booking));
         }
         ending.settlement = sums.settlement();
-        grant.settle(ending);
-        owed.into_iter().filter_map(|(leg, booking)| Some(leg.book(booking?))).collect()
+        held.end(Some(ending));
+        let bills = owed.into_iter().filter_map(|(leg, booking)| Some(leg.book(booking?)));
+        Settled { bills: bills.collect(), blamed }
     }
 }
 
@@ -134,6 +147,18 @@ fn ended(sent: Option<Time>, known: Option<Ended>, verdicts: Verdicts<'_>) -> En
         (Verdicts::Success, None) => Ended::InFull,
         (Verdicts::CutOff, None) => Ended::Incomplete,
     }
+}
+
+/// The models of the legs that ended where the failure did.
+fn blamed(legs: &[Leg], verdicts: Verdicts<'_>) -> SmallVec<[Arc<str>; 1]> {
+    let Verdicts::Failed(_) = verdicts else {
+        return SmallVec::new();
+    };
+    let failed = legs.iter().filter(|leg| {
+        let reported = leg.meter.read();
+        is_concerned(ended(reported.sent, reported.ended, verdicts), verdicts)
+    });
+    failed.map(|leg| Arc::clone(&leg.binding.model)).collect()
 }
 
 /// Whether the end of the attempt says something about this leg: of several, only those are blamed

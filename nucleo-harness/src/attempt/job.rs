@@ -11,10 +11,11 @@ use std::future::Future;
 use std::sync::Arc;
 
 use nucleo_core::spend::SpendRefusal;
-use nucleo_core::{AdmitError, Need, Span};
+use nucleo_core::{AdmitError, JobId, Need, Span};
 use smallvec::SmallVec;
 
 use super::binding::Binding;
+use super::dependency::DependencyError;
 use super::granted::Granted;
 use super::retry::RetryPolicy;
 use super::siblings::Siblings;
@@ -70,6 +71,8 @@ impl Default for Requirements {
 pub struct Past {
     /// The models it was bound to.
     pub models: SmallVec<[Arc<str>; 1]>,
+    /// Those of them whose bindings failed as the attempt did.
+    pub blamed: SmallVec<[Arc<str>; 1]>,
     /// How it failed.
     pub failure: Failure,
 }
@@ -150,13 +153,60 @@ pub enum JobError {
         #[source]
         failure: Failure,
     },
+    /// It failed, and its model has had as many retries as its successes allow.
+    #[error(
+        "failed after {attempts} {} ({}), and {model} has no retries left: its failures are more than its successes allow, come back when it has recovered",
+        plural(.attempts),
+        .failure.signal.name()
+    )]
+    RetriesSpent {
+        /// Whose budget is spent.
+        model: Arc<str>,
+        /// How many attempts were made.
+        attempts: u32,
+        /// The last one's failure.
+        #[source]
+        failure: Failure,
+    },
+    /// What it depends on failed, before it took anything.
+    #[error("{on}, which it depends on, has no result")]
+    DependencyFailed {
+        /// What it depends on.
+        on: JobId,
+        /// Why that has no result.
+        #[source]
+        cause: DependencyError,
+    },
+    /// It was to be waited for by who holds another job's grant, which it may need: wait for it from
+    /// the orchestrator, which holds nothing.
+    #[error(
+        "{job} can't be waited for while {holder} holds what it was granted: submit it from the agent, not from within the job"
+    )]
+    WaitsWhileHolding {
+        /// Who holds something.
+        holder: JobId,
+        /// Who was to be waited for.
+        job: JobId,
+    },
+    /// The workflow's deadline came first.
+    #[error("the workflow's deadline of {deadline} has passed: allow a later one")]
+    DeadlinePassed {
+        /// How long after the workflow's start it was.
+        deadline: Span,
+        /// How its last attempt failed, if a retry of it would have come too late.
+        #[source]
+        failure: Option<Failure>,
+    },
     /// The provider asked for a longer pause than the job may wait; the account stays parked.
     #[error(
-        "the provider asked to wait {asked}, and {left} of the job's longest wait are left: allow a longer one or come back then"
+        "the provider asked to wait {asked}, until {}, and {left} of the job's longest wait are left: allow a longer one or come back then",
+        date(*.until)
     )]
     WaitTooLong {
         /// How long the provider asked.
         asked: Span,
+        /// The instant that it named, as a time of day since the Unix epoch.
+        until: Span,
         /// What is left of the job's wait.
         left: Span,
         /// The attempt's failure.
@@ -183,6 +233,14 @@ pub enum JobError {
     ShutDown,
 }
 
+/// A time of day as people and HTTP write it.
+fn date(since_epoch: Span) -> String {
+    // The last instant that the form has.
+    let end = Span::from_secs(253_402_300_799);
+    let at = std::time::SystemTime::UNIX_EPOCH + since_epoch.min(end).to_std();
+    httpdate::fmt_http_date(at)
+}
+
 fn plural(attempts: &u32) -> &'static str {
     if *attempts == 1 { "attempt" } else { "attempts" }
 }
@@ -195,7 +253,12 @@ impl JobError {
             Self::Refused(_) => "refused",
             Self::NotApproved(_) => "not_approved",
             Self::NotAdmitted(error) => error.name(),
-            Self::Failed { failure, .. } => failure.signal.name(),
+            Self::Failed { failure, .. } | Self::RetriesSpent { failure, .. } => {
+                failure.signal.name()
+            }
+            Self::DependencyFailed { .. } => "dependency_failed",
+            Self::WaitsWhileHolding { .. } => "waits_while_holding",
+            Self::DeadlinePassed { .. } => "deadline_passed",
             Self::WaitTooLong { .. } => "wait_too_long",
             Self::TimedOut { .. } => "timed_out",
             Self::Cancelled => "cancelled",

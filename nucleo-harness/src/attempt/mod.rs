@@ -1,6 +1,7 @@
 //! Attempts: a job from its requirements to its end.
 //!
 //! - [`Job`]: what is run; [`Requirements`], [`Binding`]: what it needs; [`Granted`]: what it gets;
+//! - [`Dependency`]: what has to end first; [`Hold`]: a share of the grant for work on a thread;
 //! - [`Step`]: the law of the steps; `run`: doing them; `running`: the attempt's own task;
 //! - `table`: what comes back, by where it ended; `guard`: carrying that out, once;
 //! - [`Signal`], [`RetryPolicy`]: what is tried again; [`JobRecord`]: what a job did.
@@ -11,9 +12,13 @@
 //! Not here: prompts, models, providers (`nucleo-agents`).
 
 mod binding;
+mod dependency;
 mod granted;
 mod guard;
+mod held;
+mod holding;
 mod job;
+mod model_retries;
 mod record;
 mod retry;
 mod run;
@@ -24,8 +29,12 @@ mod step;
 mod table;
 
 pub use binding::{Binding, Counted, Counts, Unused};
-pub use granted::{Granted, Meter};
+pub use dependency::{Dependency, DependencyError, all_ended};
+pub use granted::{BlockingError, Granted, Meter};
+pub use held::{AttemptOver, Hold};
+pub(crate) use holding::holder;
 pub use job::{History, Job, JobError, JobOptions, Past, Requirements, TIMEOUT_DEFAULT};
+pub(crate) use model_retries::ModelRetries;
 pub use record::{JobEnd, JobRecord};
 pub use retry::RetryPolicy;
 pub(crate) use run::run;

@@ -1,6 +1,6 @@
-//! A job from its first requirements to its end: the attempts, in order.
+//! A job from what it depends on to its end: the attempts, in order.
 //!
-//! Each attempt: requirements, spend gates, line, running in a task of its own that owns the grant,
+//! First the ends of those it depends on, holding nothing. Then each attempt: requirements, spend gates, line, running in a task of its own that owns the grant,
 //! settlement, and on a retry signal a pause; everything before the grant runs in the caller's
 //! future and holds nothing but a commitment.
 //!
@@ -16,32 +16,46 @@ use std::task::Poll;
 
 use futures_util::poll;
 use nucleo_core::spend::NearCap;
-use nucleo_core::{Demand, Order, Span};
+use nucleo_core::{AdmitError, Demand, Order, Span, Time};
 use smallvec::SmallVec;
 use tokio_util::sync::CancellationToken;
 
 use super::binding::Binding;
+use super::dependency::{Dependency, all_ended};
 use super::granted::{Granted, Meter};
 use super::guard::{Guard, Leg};
+use super::held::Held;
+use super::holding::holder;
 use super::job::{History, Job, JobError, JobOptions, Past, Requirements};
 use super::record::{JobEnd, JobRecord};
 use super::retry::{Budget, pause};
 use super::running::{self, Cut, Running};
-use super::signal::Failure;
+use super::signal::{Failure, Signal};
 use super::step::StepEvent;
 use crate::admission::{Grant, panic_text};
 use crate::spend::{Commitment, SpendError, SpendGate as _};
-use crate::workflow::{Harness, Place};
+use crate::workflow::{Harness, Place, WaitsOn};
 
-/// Runs a job at its place.
-pub(crate) async fn run<J: Job>(place: Place, options: JobOptions, job: J) -> JobEnd<J::Out> {
+/// Runs a job at its place, after what it depends on.
+pub(crate) async fn run<J: Job>(
+    place: Place,
+    options: JobOptions,
+    after: Vec<Dependency>,
+    job: J,
+) -> JobEnd<J::Out> {
     // Whoever drops this future cancels the job, also while its attempt runs in its own task.
     let _cancel = place.cancel().clone().drop_guard();
     let mut walk = Walk::new(place, options);
-    let result = walk.attempts(job).await;
-    walk.place.step(StepEvent::Over);
+    let result = match walk.begin(after).await {
+        Ok(()) => walk.attempts(job).await,
+        Err(error) => Err(error),
+    };
+    walk.place.step(StepEvent::Over, WaitsOn::Nothing);
     JobEnd { result, record: walk.record }
 }
+
+/// The models of an attempt.
+type Models = SmallVec<[Arc<str>; 1]>;
 
 /// A job on its way.
 struct Walk {
@@ -71,24 +85,71 @@ impl Walk {
         self.place.harness()
     }
 
+    /// Waits for what it depends on.
+    async fn begin(&self, after: Vec<Dependency>) -> Result<(), JobError> {
+        if let Some(holder) = holder() {
+            return Err(JobError::WaitsWhileHolding { holder, job: self.place.job() });
+        }
+        if after.is_empty() {
+            return Ok(());
+        }
+        let late = self.harness().clock().sleep_until(self.place.deadline().unwrap_or(Time::MAX));
+        tokio::select! {
+            biased;
+            () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
+            ended = all_ended(after) => ended?,
+            () = late => return Err(self.too_late(None)),
+        }
+        self.place.step(StepEvent::Ready, WaitsOn::Nothing);
+        Ok(())
+    }
+
     async fn attempts<J: Job>(&mut self, mut job: J) -> Result<J::Out, JobError> {
         loop {
             let requirements = self.prepare(&mut job)?;
             let commitments = self.approve(&requirements.bindings).await?;
             let grant = self.admit(&requirements).await?;
-            let models = requirements.bindings.iter().map(|b| Arc::clone(&b.model)).collect();
+            let models: Models = requirements.bindings.iter().map(|b| b.model.clone()).collect();
             let ran = self.execute(job, requirements, commitments, grant).await?;
-            self.record.booked(&ran.bills);
+            self.record.booked(&ran.settled.bills);
             job = ran.job;
             let failure = match ran.outcome {
-                Ok(out) => return Ok(out),
+                Ok(out) => {
+                    self.answered(&models);
+                    return Ok(out);
+                }
                 Err(Cut::Failed(failure)) => failure,
                 Err(Cut::Cancelled) => return Err(self.place.cancelled()),
+                Err(Cut::TimedOut(_)) if self.is_late() => return Err(self.too_late(None)),
                 Err(Cut::TimedOut(after)) => return Err(JobError::TimedOut { after }),
                 Err(Cut::Panicked(message)) => return Err(JobError::Panicked { message }),
             };
-            self.pause(models, failure).await?;
+            if matches!(failure.signal, Signal::Truncated | Signal::Correction) {
+                // What it said is another matter: the model answered.
+                self.answered(&models);
+            }
+            self.pause(Past { models, blamed: ran.settled.blamed, failure }).await?;
         }
+    }
+
+    fn answered(&self, models: &Models) {
+        let harness = self.harness();
+        harness.retries().succeeded(models, harness.clock().now());
+    }
+
+    /// Whether the workflow's deadline has passed.
+    fn is_late(&self) -> bool {
+        self.place.deadline().is_some_and(|deadline| self.harness().clock().now() >= deadline)
+    }
+
+    fn too_late(&self, failure: Option<Failure>) -> JobError {
+        JobError::DeadlinePassed { deadline: self.place.state().deadline_after(), failure }
+    }
+
+    /// As much of a span as there is before the workflow's deadline.
+    fn in_time(&self, span: Span) -> Span {
+        let left = |deadline: Time| deadline.since(self.harness().clock().now());
+        self.place.deadline().map_or(span, |deadline| span.min(left(deadline)))
     }
 
     /// Reads the requirements of the next attempt.
@@ -96,11 +157,14 @@ impl Walk {
         if self.place.cancel().is_cancelled() {
             return Err(self.place.cancelled());
         }
+        if self.is_late() {
+            return Err(self.too_late(None));
+        }
         let read = catch_unwind(AssertUnwindSafe(|| job.requirements(&self.history)));
         let requirements = read
             .map_err(|payload| JobError::Panicked { message: panic_text(payload.as_ref()).into() })?
             .map_err(|failure| JobError::failed(&self.history, failure))?;
-        self.place.step(StepEvent::Prepared);
+        self.place.step(StepEvent::Prepared, WaitsOn::Nothing);
         Ok(requirements)
     }
 
@@ -114,18 +178,19 @@ impl Walk {
         let mut commitments = SmallVec::new();
         for binding in bindings {
             let key = self.place.job().attempt(self.history.next_attempt());
-            let mut ask = binding.ask(self.place.workflow_id(), key, &self.options);
+            let mut ask = binding.ask(&self.place, key, &self.options);
             if !commitments.is_empty() {
                 // A wait here would be one while holding: two such jobs would wait for each other.
                 ask.near_cap = NearCap::Refuse;
             }
-            let due = since.saturating_add(self.wait_left);
+            let due = since.saturating_add(self.in_time(self.wait_left));
             let asked = self.harness().gates().approve(ask);
             let mut asked = pin!(asked);
             let approved = match poll!(asked.as_mut()) {
                 Poll::Ready(approved) => approved,
                 Poll::Pending => {
                     let _waits = self.options.siblings.enter();
+                    self.place.waits_on(WaitsOn::Siblings);
                     tokio::select! {
                         biased;
                         () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
@@ -141,14 +206,17 @@ impl Walk {
             })?);
         }
         self.wait_left = self.wait_left.saturating_sub(clock.now().since(since));
-        self.place.step(StepEvent::Approved);
+        self.place.step(StepEvent::Approved, WaitsOn::Line);
         Ok(commitments)
     }
 
     /// The money that it waits for is its siblings'.
     fn expired(&self) -> JobError {
+        if self.is_late() {
+            return self.too_late(None);
+        }
         let (waited, on) = (self.options.max_wait, Arc::from("siblings under the same cap"));
-        JobError::NotAdmitted(nucleo_core::AdmitError::Expired { waited, on })
+        JobError::NotAdmitted(AdmitError::Expired { waited, on })
     }
 
     /// Waits in the line.
@@ -160,14 +228,16 @@ impl Walk {
             admitted = self.harness().admission().admit(demand) => admitted,
         };
         let grant = admitted.map_err(|error| match error {
-            nucleo_core::AdmitError::ShutDown => JobError::ShutDown,
+            AdmitError::ShutDown => JobError::ShutDown,
+            AdmitError::Expired { .. } if self.is_late() => self.too_late(None),
             error => JobError::NotAdmitted(error),
         })?;
         self.order = Some(grant.order());
         self.wait_left = self.wait_left.saturating_sub(grant.waited());
         let admission = self.place.harness().admission();
         self.record.granted(admission, &grant);
-        self.place.step(StepEvent::Granted);
+        let models = requirements.bindings.iter().map(|binding| Arc::clone(&binding.model));
+        self.place.step(StepEvent::Granted, WaitsOn::Answer(models.collect()));
         Ok(grant)
     }
 
@@ -180,7 +250,7 @@ impl Walk {
             .chain(besides)
             .fold(Demand::new(key), |demand, (account, amount)| demand.need(account, amount))
             .workflow(self.place.workflow_id())
-            .max_wait(self.wait_left)
+            .max_wait(self.in_time(self.wait_left))
             .hold_at_most(requirements.timeout.saturating_add(running::grace(requirements.timeout)))
             .place(self.order)
     }
@@ -198,54 +268,73 @@ impl Walk {
         let meters: SmallVec<[Meter; 1]> = requirements.bindings.iter().map(meter).collect();
         let work = Meter::new(Arc::clone(&clock));
         let token: CancellationToken = self.place.cancel().child_token();
+        let held = Held::new(grant, Arc::clone(&self.place));
         let granted = Granted {
             key: self.place.job().attempt(self.history.next_attempt()),
             cancel: token.clone(),
             meters: meters.clone(),
             work: work.clone(),
             clock: Arc::clone(&clock),
+            held: Arc::downgrade(&held),
         };
         self.record.model = requirements.bindings.last().map(|b| Arc::clone(&b.model));
+        let holds = !requirements.needs.is_empty()
+            || requirements.bindings.iter().any(|binding| !binding.accounts.is_empty());
+        let holder = holds.then(|| self.place.job());
         let legs = requirements.bindings.into_iter().zip(commitments).zip(meters);
         let legs = legs.map(|((binding, commitment), meter)| Leg { binding, commitment, meter });
-        let guard = Guard::new(grant, requirements.needs, work, legs.collect());
-        let (timeout, place) = (requirements.timeout, Arc::clone(&self.place));
-        let running = Running { job, granted, guard, token, timeout, place };
+        let guard = Guard::new(held, requirements.needs, work, legs.collect());
+        let (timeout, place) = (self.in_time(requirements.timeout), Arc::clone(&self.place));
+        let running = Running { job, granted, guard, token, timeout, holder, place };
         let task = self.harness().tasks().spawn(running.run(clock));
         // The task ends by itself and catches every panic; it can only be lost with its runtime.
         task.await.map_err(|_| JobError::ShutDown)
     }
 
     /// Pauses before the next attempt, or ends the job if there is none.
-    async fn pause(
-        &mut self,
-        models: SmallVec<[Arc<str>; 1]>,
-        failure: Failure,
-    ) -> Result<(), JobError> {
+    async fn pause(&mut self, past: Past) -> Result<(), JobError> {
         if self.place.cancel().is_cancelled() {
             return Err(self.place.cancelled());
         }
-        if !self.budget.take(failure.signal) {
-            return Err(JobError::failed(&self.history, failure));
-        }
-        let attempt = self.history.next_attempt();
-        let pause = self.harness().random(|random| pause(failure.signal, attempt, random));
-        let (asked, left) = (failure.signal.retry_after(), self.wait_left);
-        if let Some(asked) = asked.filter(|asked| *asked > left) {
-            return Err(JobError::WaitTooLong { asked, left, failure });
-        }
-        tracing::debug!(job = %self.place.job(), attempt, signal = failure.signal.name(), %pause, "retry");
-        self.history.push(Past { models, failure });
-        self.place.step(StepEvent::Retrying);
-        let clock = self.harness().clock();
+        let pause = self.retries(&past)?;
+        let clock = Arc::clone(self.harness().clock());
         let until = clock.now().saturating_add(pause);
+        if self.place.deadline().is_some_and(|deadline| until >= deadline) {
+            return Err(self.too_late(Some(past.failure)));
+        }
+        self.history.push(past);
+        self.place.step(StepEvent::Retrying, WaitsOn::Pause { until });
         let sleep = clock.sleep_until(until);
         tokio::select! {
             biased;
             () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
             () = sleep => {}
         }
-        self.place.step(StepEvent::Resumed);
+        self.place.step(StepEvent::Resumed, WaitsOn::Nothing);
         Ok(())
+    }
+
+    /// Whether another attempt comes, and after which pause: the job's own budgets, then how long it
+    /// may wait, then its models' budgets, so that nothing is taken of those in vain.
+    fn retries(&mut self, past: &Past) -> Result<Span, JobError> {
+        let Past { models, blamed, failure } = past;
+        if !self.budget.take(failure.signal) {
+            return Err(JobError::failed(&self.history, failure.clone()));
+        }
+        let clock = self.place.harness().clock();
+        let (asked, left) = (failure.signal.retry_after(), self.wait_left);
+        if let Some(asked) = asked.filter(|asked| *asked > left) {
+            let (until, failure) = (clock.wall().saturating_add(asked), failure.clone());
+            return Err(JobError::WaitTooLong { asked, until, left, failure });
+        }
+        let attempt = self.history.next_attempt();
+        let blamed = if blamed.is_empty() { models } else { blamed };
+        let retries = self.place.harness().retries();
+        retries.take(failure.signal, blamed, clock.now()).map_err(|model| {
+            JobError::RetriesSpent { model, attempts: attempt, failure: failure.clone() }
+        })?;
+        let pause = self.harness().random(|random| pause(failure.signal, attempt, random));
+        tracing::debug!(job = %self.place.job(), attempt, signal = failure.signal.name(), %pause, "retry");
+        Ok(pause)
     }
 }

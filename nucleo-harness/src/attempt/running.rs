@@ -13,11 +13,12 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use nucleo_core::Span;
+use nucleo_core::{JobId, Span};
 use tokio_util::sync::CancellationToken;
 
 use super::granted::Granted;
-use super::guard::{Bills, Guard, Verdicts};
+use super::guard::{Guard, Settled, Verdicts};
+use super::holding::as_holder;
 use super::job::Job;
 use super::signal::Failure;
 use crate::admission::panic_text;
@@ -45,7 +46,7 @@ pub(crate) enum Cut {
 pub(crate) struct Ran<J: Job> {
     pub(crate) job: J,
     pub(crate) outcome: Result<J::Out, Cut>,
-    pub(crate) bills: Bills,
+    pub(crate) settled: Settled,
 }
 
 /// An attempt about to run.
@@ -56,6 +57,8 @@ pub(crate) struct Running<J> {
     /// The attempt's cancellation, which also fires at its timeout.
     pub(crate) token: CancellationToken,
     pub(crate) timeout: Span,
+    /// The job, if it was granted anything.
+    pub(crate) holder: Option<JobId>,
     /// Kept until everything is settled, also when nobody waits for the answer any more.
     pub(crate) place: Arc<Place>,
 }
@@ -69,17 +72,17 @@ impl<J: Job> Running<J> {
             let work = async move { job.execute(granted).await };
             let cancel = self.place.cancel();
             let driven = drive(work, cancel, &self.token, &*clock, self.timeout);
-            AssertUnwindSafe(driven)
+            AssertUnwindSafe(as_holder(self.holder, driven))
                 .catch_unwind()
                 .await
                 .unwrap_or_else(|payload| Err(panicked(&*payload)))
         };
-        let bills = self.guard.settle(match &outcome {
+        let settled = self.guard.settle(match &outcome {
             Ok(_) => Verdicts::Success,
             Err(Cut::Failed(failure)) => Verdicts::Failed(failure),
             Err(_) => Verdicts::CutOff,
         });
-        Ran { job: self.job, outcome, bills }
+        Ran { job: self.job, outcome, settled }
     }
 }
 

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
+    /// It waits for the ends of the jobs that it depends on.
+    Waiting,
     /// Its requirements are read: bindings are resolved and priced.
     Preparing,
     /// The spend gates are asked.
@@ -29,6 +31,8 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEvent {
+    /// What it depends on has ended.
+    Ready,
     /// The requirements of an attempt are known.
     Prepared,
     /// The spend gates approved.
@@ -67,13 +71,19 @@ impl Step {
     pub const fn next(self, event: StepEvent) -> Result<Self, IllegalStep> {
         use StepEvent as E;
         Ok(match (self, event) {
+            (Self::Waiting, E::Ready) => Self::Preparing,
             (Self::Preparing, E::Prepared) => Self::Approving,
             (Self::Approving, E::Approved) => Self::InLine,
             (Self::InLine, E::Granted) => Self::Running,
             (Self::Running, E::Retrying) => Self::Pausing,
             (Self::Pausing, E::Resumed) => Self::Preparing,
             (
-                Self::Preparing | Self::Approving | Self::InLine | Self::Running | Self::Pausing,
+                Self::Waiting
+                | Self::Preparing
+                | Self::Approving
+                | Self::InLine
+                | Self::Running
+                | Self::Pausing,
                 E::Over,
             ) => Self::Ended,
             (step, event) => return Err(IllegalStep { step, event }),

@@ -8,6 +8,6 @@ mod blocking;
 mod clock;
 mod timer;
 
-pub(crate) use blocking::off_thread;
+pub(crate) use blocking::{Lost, off_thread, on_thread};
 pub use clock::{Clock, ManualClock, TokioClock, system_wall};
 pub(crate) use timer::{Bell, NextTurn, Turn, start as start_turns};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::attempt::{Step, StepEvent};
 
 /// The version of every event's form.
-pub const EVENT_VERSION: u32 = 1;
+pub const EVENT_VERSION: u32 = 2;
 
 /// One event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub enum EventKind {
         parent: JobId,
         /// Who runs it.
         agent: Arc<str>,
+        /// What it depends on. Without any it begins at [`Step::Preparing`], else at
+        /// [`Step::Waiting`].
+        after: Vec<JobId>,
     },
     /// A job went on.
     JobStepped {
@@ -58,6 +61,12 @@ pub enum EventKind {
         event: StepEvent,
         /// Where it is now.
         step: Step,
+    },
+    /// A job's attempt is over, and work of it goes on, on a thread that can't be stopped; what it
+    /// was granted comes back when that ends.
+    JobOutlived {
+        /// The job.
+        job: JobId,
     },
     /// A workflow was cancelled.
     WorkflowCancelled,

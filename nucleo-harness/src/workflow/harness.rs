@@ -8,13 +8,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nucleo_core::{Span, WorkflowId};
+use nucleo_core::limits::RetryShare;
+use nucleo_core::spend::{ScopeId, UnknownScope};
+use nucleo_core::{Money, Span, WorkflowId};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::event::Journal;
 use super::tree::WorkflowBuilder;
 use crate::admission::Admission;
+use crate::attempt::ModelRetries;
 use crate::runtime::Clock;
 use crate::spend::{CostLedger, Gates};
 use crate::sync::Mutex;
@@ -35,6 +38,9 @@ struct Inner {
     journal: Option<Arc<dyn Journal>>,
     cancel: CancellationToken,
     stopping: AtomicBool,
+    retries: ModelRetries,
+    /// The days that have a cap: scopes of every attempt.
+    days: Mutex<Arc<[ScopeId]>>,
 }
 
 /// A harness about to start.
@@ -45,9 +51,16 @@ pub struct HarnessBuilder {
     gates: Vec<Arc<dyn crate::spend::SpendGate>>,
     journal: Option<Arc<dyn Journal>>,
     seed: Option<u64>,
+    retry_share: RetryShare,
 }
 
 impl HarnessBuilder {
+    /// How many retries all jobs together may cause at one model, beside each job's own budget.
+    pub const fn retry_share(mut self, share: RetryShare) -> Self {
+        self.retry_share = share;
+        self
+    }
+
     /// Another spend gate, asked after the ledger's own.
     pub fn gate(mut self, gate: Arc<dyn crate::spend::SpendGate>) -> Self {
         self.gates.push(gate);
@@ -85,6 +98,8 @@ impl HarnessBuilder {
                 journal: self.journal,
                 cancel: CancellationToken::new(),
                 stopping: AtomicBool::new(false),
+                retries: ModelRetries::new(self.retry_share),
+                days: Mutex::new(Arc::from([])),
             }),
         }
     }
@@ -93,7 +108,8 @@ impl HarnessBuilder {
 impl Harness {
     /// A harness over this admission, with a ledger of its own.
     pub const fn builder(admission: Admission) -> HarnessBuilder {
-        HarnessBuilder { admission, gates: Vec::new(), journal: None, seed: None }
+        let retry_share = RetryShare::DEFAULT;
+        HarnessBuilder { admission, gates: Vec::new(), journal: None, seed: None, retry_share }
     }
 
     /// A workflow to be configured and started.
@@ -111,6 +127,23 @@ impl Harness {
     #[must_use]
     pub fn ledger(&self) -> &CostLedger {
         &self.inner.ledger
+    }
+
+    /// Sets or lifts the cap of a scope, while running: work under way isn't touched, and whoever
+    /// waits for money is decided anew. A day that has a cap is a scope of every attempt from then
+    /// on; the ledger has to be told when it ends ([`CostLedger::begin_day`]).
+    ///
+    /// # Errors
+    /// [`UnknownScope`] for a workflow that isn't open.
+    pub fn set_cap(&self, scope: ScopeId, cap: Option<Money>) -> Result<(), UnknownScope> {
+        let is_day = matches!(scope, ScopeId::Day(_));
+        // Known to the ledger before any attempt names it.
+        self.inner.ledger.set_cap(scope.clone(), cap)?;
+        let mut days = self.inner.days.lock();
+        if is_day && !days.contains(&scope) {
+            *days = days.iter().cloned().chain([scope]).collect();
+        }
+        Ok(())
     }
 
     /// The clock.
@@ -144,6 +177,14 @@ impl Harness {
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.inner.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn days(&self) -> Arc<[ScopeId]> {
+        Arc::clone(&self.inner.days.lock())
+    }
+
+    pub(crate) fn retries(&self) -> &ModelRetries {
+        &self.inner.retries
     }
 
     pub(crate) fn gates(&self) -> &Gates {

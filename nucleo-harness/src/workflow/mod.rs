@@ -2,8 +2,9 @@
 //!
 //! - [`Harness`]: the runtime's handle; [`Workflow`]: an id, a cap, a tree; [`Node`]: an agent's
 //!   place in it; `place`: a job's;
+//! - [`Submission`], [`JobHandle`]: jobs that run by themselves, after those they depend on;
 //! - [`CancelOnDrop`]: cancels as it is dropped;
-//! - [`LiveJob`]: who has not ended, where, since when; [`Event`], [`Journal`]: what happened.
+//! - [`LiveJob`]: who has not ended, where, since when, and on what; [`Event`], [`Journal`]: what happened.
 //!
 //! Invariants: a cancellation reaches all below; the shutdown returns when everything is settled.
 //!
@@ -13,11 +14,13 @@ mod event;
 mod harness;
 mod live;
 mod place;
+mod submit;
 mod tree;
 
 pub use event::{EVENT_VERSION, Event, EventKind, Journal};
 pub use harness::{Harness, HarnessBuilder};
-pub use live::LiveJob;
+pub use live::{LiveJob, Standing, WaitsOn};
 pub(crate) use place::Place;
+pub use submit::{JobHandle, Submission};
 pub use tokio_util::sync::DropGuard as CancelOnDrop;
 pub use tree::{Node, Workflow, WorkflowBuilder};

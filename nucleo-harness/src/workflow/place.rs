@@ -8,12 +8,12 @@
 
 use std::sync::Arc;
 
-use nucleo_core::{JobId, WorkflowId};
+use nucleo_core::{JobId, Time, WorkflowId};
 use tokio_util::sync::CancellationToken;
 
 use super::event::EventKind;
 use super::harness::Harness;
-use super::live::LiveJob;
+use super::live::{LiveJob, WaitsOn};
 use super::tree::State;
 use crate::attempt::{JobError, Step, StepEvent};
 
@@ -25,17 +25,29 @@ pub(crate) struct Place {
     cancel: CancellationToken,
 }
 
+/// Who takes a place.
+#[derive(Debug)]
+pub(super) struct Newcomer {
+    pub(super) job: JobId,
+    pub(super) parent: JobId,
+    pub(super) agent: Arc<str>,
+    pub(super) after: Vec<JobId>,
+    pub(super) cancel: CancellationToken,
+}
+
 impl Place {
-    pub(super) fn take(
-        state: Arc<State>,
-        job: JobId,
-        parent: JobId,
-        cancel: CancellationToken,
-        agent: Arc<str>,
-    ) -> Self {
-        state.record(EventKind::JobStarted { job, parent, agent: Arc::clone(&agent) });
+    pub(super) fn take(state: Arc<State>, newcomer: Newcomer) -> Self {
+        let Newcomer { job, parent, agent, after, cancel } = newcomer;
+        let started =
+            EventKind::JobStarted { job, parent, agent: Arc::clone(&agent), after: after.clone() };
+        state.record(started);
+        let (step, waits_on) = match after.is_empty() {
+            true => (Step::Preparing, WaitsOn::Nothing),
+            false => (Step::Waiting, WaitsOn::Jobs(after)),
+        };
         let since = state.harness().clock().now();
-        let live = LiveJob { job, agent, attempts: 0, step: Step::Preparing, since };
+        let outlived = false;
+        let live = LiveJob { job, agent, attempt: 1, attempts: 0, step, since, waits_on, outlived };
         state.live().lock().insert(job, live);
         Self { state, job, cancel }
     }
@@ -48,8 +60,18 @@ impl Place {
         self.job
     }
 
+    /// The workflow, its user and its scopes.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
     pub(crate) fn workflow_id(&self) -> WorkflowId {
         self.state.id()
+    }
+
+    /// When the workflow has to be over, if it says so.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.state.deadline()
     }
 
     /// Fires when the job is cancelled, by itself or with its workflow.
@@ -62,11 +84,11 @@ impl Place {
         if self.harness().is_stopping() { JobError::ShutDown } else { JobError::Cancelled }
     }
 
-    /// Goes on.
+    /// Goes on, to wait on this.
     ///
     /// # Panics
     /// When the law of the steps has no such step: a bug of the attempt's.
-    pub(crate) fn step(&self, event: StepEvent) {
+    pub(crate) fn step(&self, event: StepEvent, waits_on: WaitsOn) {
         let mut jobs = self.state.live().lock();
         let live = jobs.get_mut(&self.job).expect("a place is registered until it is dropped");
         let step = live.step.next(event).expect("the attempt follows the law of the steps");
@@ -78,6 +100,24 @@ impl Place {
         live.step = step;
         live.since = now;
         live.attempts += u32::from(event == StepEvent::Granted);
+        live.attempt += u32::from(event == StepEvent::Resumed);
+        live.waits_on = waits_on;
+    }
+
+    /// Waits on this, where it is.
+    pub(crate) fn waits_on(&self, waits_on: WaitsOn) {
+        let mut jobs = self.state.live().lock();
+        let live = jobs.get_mut(&self.job).expect("a place is registered until it is dropped");
+        live.waits_on = waits_on;
+    }
+
+    /// The attempt is over, and its work is not gone.
+    pub(crate) fn outlived(&self) {
+        self.state.record(EventKind::JobOutlived { job: self.job });
+        tracing::warn!(job = %self.job, "the attempt is over, and work of it goes on on a thread");
+        let mut jobs = self.state.live().lock();
+        let live = jobs.get_mut(&self.job).expect("a place is registered until it is dropped");
+        live.outlived = true;
     }
 }
 
@@ -86,7 +126,7 @@ impl Drop for Place {
         let step = self.state.live().lock().get(&self.job).map(|live| live.step);
         if step.is_some_and(|step| step != Step::Ended) {
             // Whoever waited for the job has dropped it; the run's events say so.
-            self.step(StepEvent::Over);
+            self.step(StepEvent::Over, WaitsOn::Nothing);
         }
         self.state.live().lock().remove(&self.job);
     }

@@ -3,20 +3,23 @@
 //! Invariants: ids derive from the workflow and the place in the tree; cancelling a workflow cancels
 //! all of it; dropping a handle cancels nothing, unless [`Workflow::cancel_on_drop`] was asked.
 //!
-//! Not here: running a job (`attempt`), the cap's arithmetic (`nucleo_core::spend`).
+//! Not here: running a job (`attempt`), jobs that depend on others (`submit`), the cap's arithmetic
+//! (`nucleo_core::spend`).
 
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nucleo_core::admission::WhyWaiting;
 use nucleo_core::spend::{AlreadyOpen, Of, Position, ScopeId, SpendRefusal, Totals};
-use nucleo_core::{JobId, Money, WorkflowId};
+use nucleo_core::{JobId, Money, Span, Time, WorkflowId};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::event::{EVENT_VERSION, Event, EventKind};
 use super::harness::Harness;
-use super::live::{LiveJob, LiveJobs};
-use super::place::Place;
+use super::live::{LiveJob, LiveJobs, Standing, WaitsOn};
+use super::place::{Newcomer, Place};
+use super::submit::Submission;
 use crate::attempt::{Job, JobEnd, JobOptions, run};
 use crate::sync::Mutex;
 
@@ -28,9 +31,32 @@ pub(crate) struct State {
     harness: Harness,
     cancel: CancellationToken,
     live: Mutex<LiveJobs>,
+    user: Option<Arc<str>>,
+    deadline: Option<Deadline>,
+}
+
+/// When a workflow has to be over.
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    after: Span,
+    at: Time,
 }
 
 impl State {
+    /// Who its calls are for.
+    pub(crate) const fn user(&self) -> Option<&Arc<str>> {
+        self.user.as_ref()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.deadline.map(|deadline| deadline.at)
+    }
+
+    /// How long after the start the deadline is.
+    pub(crate) fn deadline_after(&self) -> Span {
+        self.deadline.map_or(Span::MAX, |deadline| deadline.after)
+    }
+
     pub(super) const fn id(&self) -> WorkflowId {
         self.id
     }
@@ -80,11 +106,26 @@ pub struct WorkflowBuilder {
     harness: Harness,
     name: Arc<str>,
     cap: Option<Money>,
+    user: Option<Arc<str>>,
+    deadline: Option<Span>,
 }
 
 impl WorkflowBuilder {
     pub(super) const fn new(harness: Harness, name: Arc<str>) -> Self {
-        Self { harness, name, cap: None }
+        Self { harness, name, cap: None, user: None, deadline: None }
+    }
+
+    /// Who its calls are for: a total of their own, and a cap where one is set for the user.
+    pub fn user(mut self, user: impl Into<Arc<str>>) -> Self {
+        self.user = Some(user.into());
+        self
+    }
+
+    /// How long after its start everything of it has to be over: it bounds every wait, every pause
+    /// and every attempt's timeout. Without one each job's own limits hold.
+    pub const fn deadline(mut self, after: Span) -> Self {
+        self.deadline = Some(after);
+        self
     }
 
     /// The most it may spend; without one it is counted, not limited.
@@ -119,12 +160,16 @@ impl WorkflowBuilder {
 
     fn begin(self, id: WorkflowId) -> Workflow {
         let cancel = self.harness.root_token().child_token();
+        let now = self.harness.clock().now();
+        let deadline = |after| Deadline { after, at: now.saturating_add(after) };
         let state = Arc::new(State {
             id,
             name: Arc::clone(&self.name),
             harness: self.harness,
             cancel: cancel.clone(),
             live: Mutex::new(LiveJobs::new()),
+            user: self.user,
+            deadline: self.deadline.map(deadline),
         });
         state.record(EventKind::WorkflowStarted { name: self.name, cap: self.cap });
         let places = Arc::new(AtomicU64::new(0));
@@ -201,6 +246,31 @@ impl Workflow {
     pub fn live(&self) -> Vec<LiveJob> {
         self.state.live.lock().values().cloned().collect()
     }
+
+    /// The `most` jobs that have been longest where they are, with what they wait on: who stalls.
+    ///
+    /// Each that stands in the line is looked for there, so ask for few.
+    #[must_use]
+    pub fn longest(&self, most: usize) -> Vec<Standing> {
+        let mut live = self.live();
+        live.sort_by_key(|live| (live.since, live.job));
+        live.truncate(most);
+        let now = self.state.harness.clock().now();
+        let standing = |live: LiveJob| {
+            let line = self.why_waiting(&live);
+            Standing { stands: now.since(live.since), line, live }
+        };
+        live.into_iter().map(standing).collect()
+    }
+
+    /// Why a job stands in the line; `None` when it doesn't. Looks through the line for it.
+    #[must_use]
+    pub fn why_waiting(&self, live: &LiveJob) -> Option<WhyWaiting> {
+        let key = live.job.attempt(live.attempt);
+        (live.waits_on == WaitsOn::Line)
+            .then(|| self.state.harness.admission().why_waiting(key))
+            .flatten()
+    }
 }
 
 impl Node {
@@ -249,9 +319,55 @@ impl Node {
         job: J,
         options: JobOptions,
     ) -> impl Future<Output = JobEnd<J::Out>> + Send + use<J> {
-        let id = self.id.child(self.places.fetch_add(1, Ordering::Relaxed));
-        let (state, cancel) = (Arc::clone(&self.state), self.cancel.child_token());
-        let place = Place::take(state, id, self.id, cancel, Arc::clone(&options.agent));
-        run(place, options, job)
+        let newcomer = self.newcomer(&options);
+        run(Place::take(Arc::clone(&self.state), newcomer), options, Vec::new(), job)
+    }
+
+    /// A job at the next place below that runs by itself, after others if it depends on them.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use std::sync::Arc;
+    /// use nucleo_core::Monitor;
+    /// use nucleo_harness::admission::Admission;
+    /// use nucleo_harness::attempt::{Failure, Granted, History, Job, JobOptions, Requirements};
+    /// use nucleo_harness::runtime::TokioClock;
+    /// use nucleo_harness::workflow::Harness;
+    ///
+    /// struct Add(u32, u32);
+    /// impl Job for Add {
+    ///     type Out = u32;
+    ///     fn requirements(&mut self, _: &History) -> Result<Requirements, Failure> {
+    ///         Ok(Requirements::default())
+    ///     }
+    ///     async fn execute(&mut self, _: Granted) -> Result<u32, Failure> {
+    ///         Ok(self.0 + self.1)
+    ///     }
+    /// }
+    ///
+    /// let admission = Admission::start(Monitor::new(), Arc::new(TokioClock::start()));
+    /// let workflow = Harness::builder(admission).start().workflow("sums").start();
+    /// let first = workflow.root().submit(Add(1, 2), JobOptions::default()).start();
+    /// let second = workflow.root().submit(Add(3, 4), JobOptions::default()).after(&first).start();
+    /// assert_eq!(second.end().await.result.as_ref().unwrap(), &7);
+    /// // Its end stays, for as many as want to see it.
+    /// assert_eq!(first.end().await.result.as_ref().unwrap(), &3);
+    /// # }
+    /// ```
+    pub fn submit<J: Job>(&self, job: J, options: JobOptions) -> Submission<J> {
+        let newcomer = self.newcomer(&options);
+        Submission::new(Arc::clone(&self.state), newcomer, options, job)
+    }
+
+    /// The next place below.
+    fn newcomer(&self, options: &JobOptions) -> Newcomer {
+        Newcomer {
+            job: self.id.child(self.places.fetch_add(1, Ordering::Relaxed)),
+            parent: self.id,
+            agent: Arc::clone(&options.agent),
+            after: Vec::new(),
+            cancel: self.cancel.child_token(),
+        }
     }
 }

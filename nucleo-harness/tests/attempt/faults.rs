@@ -5,16 +5,18 @@ use std::sync::Arc;
 use nucleo_core::spend::{Ask, Booking, NearCap};
 use nucleo_core::{Currency, Demand, JobId, Money, Reserved, Span, Usage};
 use nucleo_harness::admission::Grant;
-use nucleo_harness::attempt::{Ended, JobEnd, JobOptions, Signal, Step};
+use nucleo_harness::attempt::{Dependency, Ended, JobEnd, JobOptions, Signal, Step};
 use nucleo_harness::spend::{Commitment, SpendGate as _};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::script::{Act, Prepare, Script};
+use crate::script::{Act, Prepare, Script, failure};
 use crate::world::{REQUEST, RESERVED, Running, TOKENS, USAGE, USED, World, cost, price, word};
 
 /// Where the fault comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Point {
+    Waiting,
     Preparing,
     Approving,
     InLine,
@@ -50,6 +52,7 @@ const FAULTS: [Fault; 6] =
 /// stopped there was charged: requests, tokens, money. `-`: the fault can't come there, because none
 /// of the job's code runs, or no limit of time does. A dropped future tells nobody: `gone`.
 const TABLE: &str = "
+waiting    dependency_failed cancelled -        -         shut_down gone : 0 0 0
 preparing  permanent         cancelled panicked -         shut_down gone : 0 0 0
 approving  refused           cancelled -        expired   shut_down gone : 0 0 0
 in_line    larger_than_limit cancelled -        expired   shut_down gone : 0 0 0
@@ -59,7 +62,8 @@ reported   permanent         cancelled panicked timed_out shut_down gone : 1 all
 pausing    -                 cancelled -        -         shut_down gone : 1 0 0
 ";
 
-const POINTS: [Point; 7] = [
+const POINTS: [Point; 8] = [
+    Point::Waiting,
     Point::Preparing,
     Point::Approving,
     Point::InLine,
@@ -102,6 +106,8 @@ fn expected(point: Point, fault: Fault) -> Option<Expected> {
 struct Obstacle {
     held: Option<Grant>,
     committed: Option<Commitment>,
+    /// What the job depends on fails when this is told.
+    awaited: Option<oneshot::Sender<()>>,
 }
 
 impl Obstacle {
@@ -161,6 +167,7 @@ fn script(world: &World, point: Point, fault: Fault, manner: Manner) -> Script {
 async fn bring(world: &World, job: &mut Running, script: &Script, point: Point) {
     let (step, here) = match point {
         Point::Preparing => return,
+        Point::Waiting => (Step::Waiting, 0),
         Point::Approving => (Step::Approving, 0),
         Point::InLine => (Step::InLine, 0),
         Point::Granted | Point::Sent | Point::Reported => (Step::Running, 1),
@@ -198,9 +205,33 @@ async fn inject(
             let usage = Usage { output: 1_000, ..Usage::default() };
             drop(obstacle.committed.take().unwrap().settle(Booking::Actual(usage)));
         }
+        (Fault::Fail, Point::Waiting) => obstacle.awaited.take().unwrap().send(()).unwrap(),
         _ => {}
     }
     Some(job.await)
+}
+
+/// A job that waits for the failure of another, and tells its own end.
+fn depending(
+    world: &World,
+    script: Script,
+    options: JobOptions,
+    obstacle: &mut Obstacle,
+) -> Running {
+    let (fail, failed) = oneshot::channel();
+    obstacle.awaited = Some(fail);
+    let other = world.workflow.root().child().id();
+    let dependency = Dependency::new(other, async move {
+        let _ = failed.await;
+        Err(Arc::new(failure(Signal::Permanent, Ended::Unsent)) as _)
+    });
+    let handle = world.workflow.root().submit(script, options).depends_on(dependency).start();
+    let cancel = handle.cancel_on_drop();
+    Box::pin(async move {
+        let _cancel = cancel;
+        let end = handle.end().await;
+        JobEnd { result: end.result.clone(), record: end.record.clone() }
+    })
 }
 
 /// One scenario: brings the job to the point, injects the fault, and checks accounts, money, live
@@ -215,7 +246,10 @@ pub(crate) async fn scenario(point: Point, fault: Fault, manner: Manner) -> Opti
         near_cap: NearCap::WaitForSiblings,
         ..JobOptions::default()
     };
-    let mut job = world.start(script.clone(), options);
+    let mut job = match point {
+        Point::Waiting => depending(&world, script.clone(), options, &mut obstacle),
+        _ => world.start(script.clone(), options),
+    };
     let by_itself = matches!(fault, Fault::Fail | Fault::Panic) && obstacle.is_none();
     if !by_itself {
         bring(&world, &mut job, &script, point).await;
@@ -248,7 +282,7 @@ pub(crate) async fn scenario(point: Point, fault: Fault, manner: Manner) -> Opti
 
 impl Obstacle {
     fn is_none(&self) -> bool {
-        self.held.is_none() && self.committed.is_none()
+        self.held.is_none() && self.committed.is_none() && self.awaited.is_none()
     }
 }
 
@@ -270,7 +304,7 @@ pub(crate) async fn all(mut each: impl FnMut(&World)) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn every_step_under_every_fault() {
-    assert_eq!(all(|_| {}).await, 3 * (7 * 6 - 6));
+    assert_eq!(all(|_| {}).await, 3 * (8 * 6 - 8));
 }
 
 /// The journal is kept whole by each, so this is where a place that forgets itself would show.

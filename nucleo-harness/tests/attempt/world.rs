@@ -16,7 +16,7 @@ use nucleo_harness::attempt::{
     Binding, Counted, Counts, JobEnd, JobOptions, Requirements, Step, Unused,
 };
 use nucleo_harness::runtime::TokioClock;
-use nucleo_harness::workflow::{Event, EventKind, Harness, Journal, Workflow};
+use nucleo_harness::workflow::{Event, EventKind, Harness, HarnessBuilder, Journal, Workflow};
 
 use crate::script::{Act, Prepare, Script, Seen};
 
@@ -53,6 +53,14 @@ impl World {
     }
 
     pub(crate) fn with(http: u64, calls: u64) -> Self {
+        Self::set(http, calls, |builder| builder)
+    }
+
+    pub(crate) fn set(
+        http: u64,
+        calls: u64,
+        set: impl FnOnce(HarnessBuilder) -> HarnessBuilder,
+    ) -> Self {
         let mut monitor = Monitor::new();
         let trickle = || TokenBucket::new(Rate::per_minute(1).burst(LEVEL)).unwrap();
         let http = monitor.open("http", Permits::new(http));
@@ -61,8 +69,8 @@ impl World {
         let tokens = monitor.open("tokens", trickle());
         let admission = Admission::start(monitor, Arc::new(TokioClock::start()));
         let journal = Arc::new(Recorder::default());
-        let harness =
-            Harness::builder(admission).seed(7).journal(Arc::clone(&journal) as _).start();
+        let builder = Harness::builder(admission).seed(7).journal(Arc::clone(&journal) as _);
+        let harness = set(builder).start();
         let workflow = harness.workflow("test").start();
         Self { harness, workflow, http, calls, requests, tokens, journal }
     }
@@ -81,6 +89,7 @@ impl World {
             .collect(),
             price: Some(Arc::new(price())),
             unused: Unused::GivenBack,
+            key: Some("house".into()),
         }
     }
 

@@ -5,6 +5,7 @@
 //!
 //! Not here: events as they happen (`event`), what a grant waited on (`attribution`).
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -48,6 +49,35 @@ pub struct ShortOf {
     pub by: u64,
     /// What of that is set aside for the head and for those who are protected.
     pub set_aside: u64,
+}
+
+/// What it waits for, as part of a sentence: `1200 of scribe.tokens (800 of them set aside)`.
+impl fmt::Display for WhyWaiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, short) in self.short.iter().enumerate() {
+            write!(f, "{}{short}", if place == 0 { "" } else { ", " })?;
+        }
+        match (self.short.is_empty(), self.memory) {
+            (true, true) => f.write_str("memory")?,
+            (true, false) => f.write_str("its turn")?,
+            (false, true) => f.write_str(", memory")?,
+            (false, false) => {}
+        }
+        match self.ahead {
+            Some(ahead) => write!(f, ", behind {ahead}"),
+            None => f.write_str(", first in line"),
+        }
+    }
+}
+
+impl fmt::Display for ShortOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.by, self.account)?;
+        match self.set_aside {
+            0 => Ok(()),
+            aside => write!(f, " ({aside} of them set aside)"),
+        }
+    }
 }
 
 /// How an account stands, and who is short on it.
