@@ -22,7 +22,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`agent`]: what an agent is, and its context; [`call`]: asking a model;
+//! - [`agent`]: what an agent is, and its context; [`call`]: asking a model; [`tool`]: holding
+//!   resources;
 //! - [`fan_out`]: one agent over many inputs, lazily, until a cap refuses;
 //! - [`runtime`]: a catalog brought to life; [`catalog`], [`picker`]: which model serves a call;
 //! - [`answer`]: typed answers; [`counting`]: tokens of a text;
@@ -44,6 +45,7 @@ pub mod picker;
 pub mod prelude;
 pub mod providers;
 pub mod runtime;
+pub mod tool;
 pub mod transport;
 pub mod wire;
 mod workflow;

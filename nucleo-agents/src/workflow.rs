@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use nucleo_core::spend::{SpendRefusal, Totals};
-use nucleo_core::{Money, WorkflowId};
+use nucleo_core::{Money, Span, WorkflowId};
 use nucleo_harness::workflow as harness;
 
-use crate::agent::{Agent, AgentContext};
+use crate::agent::{Agent, AgentContext, Submission};
 use crate::fan_out::{FanOut, Inputs};
 use crate::runtime::Runtime;
 
@@ -38,6 +38,20 @@ impl WorkflowBuilder {
     /// The most it may spend; without one it is counted, not limited.
     pub fn cap(mut self, cap: Money) -> Self {
         self.inner = self.inner.cap(cap);
+        self
+    }
+
+    /// Who its calls are for: a total of their own, and a cap where one is set for the user
+    /// ([`Runtime::set_cap`]).
+    pub fn user(mut self, user: impl Into<Arc<str>>) -> Self {
+        self.inner = self.inner.user(user);
+        self
+    }
+
+    /// How long after its start everything of it has to be over: it bounds every wait, every pause
+    /// and every call's timeout; a fan-out pulls no further input then.
+    pub fn deadline(mut self, after: Span) -> Self {
+        self.inner = self.inner.deadline(after);
         self
     }
 
@@ -100,6 +114,16 @@ impl Workflow {
         self.context.fan_out(inputs, agent)
     }
 
+    /// An agent that runs by itself, after others if it depends on them: see [`AgentContext::submit`].
+    pub fn submit<A, In>(&self, agent: A, input: In) -> Submission<A, In>
+    where
+        A: Agent<In>,
+        A::Out: Sync,
+        In: Send + 'static,
+    {
+        self.context.submit(agent, input)
+    }
+
     /// Changes its cap; what is committed stays, and whoever waits for money is looked at anew.
     pub fn set_cap(&self, cap: Option<Money>) {
         self.inner.set_cap(cap);
@@ -133,6 +157,13 @@ impl Workflow {
     #[must_use]
     pub fn live(&self) -> Vec<harness::LiveJob> {
         self.inner.live()
+    }
+
+    /// The `most` jobs that have been longest where they are, with what they wait on: who stalls.
+    /// Each prints as one sentence.
+    #[must_use]
+    pub fn longest(&self, most: usize) -> Vec<harness::Standing> {
+        self.inner.longest(most)
     }
 
     /// Cancels all of it.

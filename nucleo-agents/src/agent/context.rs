@@ -3,8 +3,9 @@
 //! Invariants: an agent holds nothing; its calls are jobs, each admitted by itself; what they waited,
 //! used and cost is summed on the agent, and so is whether the money wall refused one.
 //!
-//! Not here: tools, which hold what their job was granted.
+//! Not here: tools, which hold what their job was granted (`tool`).
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,10 +16,12 @@ use nucleo_harness::workflow::{self as harness, Node};
 use tokio_util::sync::CancellationToken;
 
 use super::contract::Agent;
+use super::submit::Submission;
 use crate::call::ModelCall;
 use crate::catalog::Grade;
 use crate::fan_out::{FanOut, Inputs};
 use crate::runtime::Runtime;
+use crate::tool::{Needs, ToolContext, ToolJob};
 use crate::workflow::WorkflowView;
 
 /// An agent's place: it can ask models, run child agents and fan out, and holds nothing.
@@ -107,6 +110,57 @@ impl AgentContext {
         Source: Into<Inputs<In>>,
     {
         FanOut::new(self.clone(), inputs.into(), agent)
+    }
+
+    /// An agent below this one that runs by itself, after others if it depends on them. Its end can
+    /// be looked at by as many as have its handle.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use nucleo_agents::agent::AgentHandle;
+    /// use nucleo_agents::prelude::*;
+    /// async fn outline(ctx: AgentContext, topic: String) -> Result<String, AgentError> {
+    ///     ctx.model(Grade::Small).user(format!("Outline: {topic}")).output(64).text().await
+    /// }
+    /// async fn chapter(ctx: AgentContext, of: AgentHandle<String>) -> Result<String, AgentError> {
+    ///     let outline = of.end().await; // has ended already
+    ///     let outline = outline.result.as_ref().map_err(Clone::clone).map_err(AgentError::other)?;
+    ///     ctx.model(Grade::Small).user(format!("Write it: {outline}")).output(64).text().await
+    /// }
+    /// let runtime = Runtime::start(Catalog::loopback())?;
+    /// let workflow = runtime.workflow("book").start();
+    /// let outline = workflow.submit(outline, "bread".to_owned()).start();
+    /// let chapter = workflow.submit(chapter, outline.clone()).after(&outline).start();
+    /// assert!(chapter.end().await.result.is_ok());
+    /// # Ok(()) }
+    /// ```
+    pub fn submit<A, In>(&self, agent: A, input: In) -> Submission<A, In>
+    where
+        A: Agent<In>,
+        A::Out: Sync,
+        In: Send + 'static,
+    {
+        Submission::new(self.child(agent.name().into()), agent, input)
+    }
+
+    /// Runs a tool: an async fn that holds these needs from its first step to its last, and whatever
+    /// it put on a thread until that is gone. It can't submit anything.
+    ///
+    /// # Errors
+    /// [`JobError::Failed`] with the tool's own error, which is not tried again; and what any job
+    /// ends with: not admitted, timed out, cancelled.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the tool: it gets its grace, then it is dropped.
+    pub async fn tool<F, Fut, T, E>(&self, needs: Needs, tool: F) -> Result<T, JobError>
+    where
+        F: FnOnce(ToolContext) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        self.job(ToolJob::new(needs, self.runtime.http(), tool), self.options()).await
     }
 
     /// Runs a job of your own: any resource, without a model.

@@ -1,6 +1,7 @@
 //! Agents: async fns that hold nothing and whose calls are jobs.
 //!
-//! - [`Agent`]: what counts as one; [`AgentContext`]: what it is given; [`AgentError`]: how it fails.
+//! - [`Agent`]: what counts as one; [`AgentContext`]: what it is given; [`AgentError`]: how it fails;
+//! - [`Submission`], [`AgentHandle`]: agents that run by themselves, after others.
 //!
 //! Invariants: composition is plain code: a loop, `join!`, [`AgentContext::run`] for a child.
 //!
@@ -8,9 +9,13 @@
 
 mod context;
 mod contract;
+mod ending;
 mod error;
+mod submit;
 
 pub use context::AgentContext;
 pub(crate) use context::Deeds;
 pub use contract::Agent;
+pub(crate) use ending::{flatten, until_cancelled};
 pub use error::AgentError;
+pub use submit::{AgentEnd, AgentHandle, Submission};

@@ -29,6 +29,7 @@ pub struct ModelCall {
     context: AgentContext,
     question: Question,
     retry: RetryPolicy,
+    max_wait: Span,
 }
 
 /// A model's answer, whole.
@@ -54,7 +55,8 @@ impl ModelCall {
     }
 
     fn new(context: AgentContext, target: Target) -> Self {
-        Self { context, question: Question::new(target), retry: RetryPolicy::default() }
+        let (retry, max_wait) = (RetryPolicy::default(), nucleo_core::MAX_WAIT_DEFAULT);
+        Self { context, question: Question::new(target), retry, max_wait }
     }
 
     /// Adds an instruction.
@@ -96,6 +98,12 @@ impl ModelCall {
     /// How long an attempt may run, from its grant (6 minutes unless told).
     pub const fn timeout(mut self, timeout: Span) -> Self {
         self.question.timeout = timeout;
+        self
+    }
+
+    /// How long it may wait in all, in the line and for siblings' money (24 hours unless told).
+    pub const fn max_wait(mut self, wait: Span) -> Self {
+        self.max_wait = wait;
         self
     }
 
@@ -163,6 +171,7 @@ impl ModelCall {
     ) -> Result<T, JobError> {
         let mut options = self.context.options();
         options.retry = self.retry;
+        options.max_wait = self.max_wait;
         let runtime = self.context.runtime().clone();
         let question = Question { schema, ..self.question };
         let job = ModelJob::new(runtime, question, read);

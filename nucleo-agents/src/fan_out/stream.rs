@@ -4,11 +4,10 @@
 //! input is, and then runs in a task of its own.
 //!
 //! Invariants: at most `max_in_flight` agents run; nothing is pulled after the first spend refusal,
-//! nor while an attempt waits for siblings; dropping the stream cancels what runs.
+//! nor while an attempt waits for siblings, nor past the workflow's deadline; dropping the stream cancels what runs.
 //!
 //! Not here: what an outcome is (`item`), counting (`report`).
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::future::Future;
@@ -19,17 +18,14 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_util::{FutureExt as _, StreamExt as _};
-use nucleo_core::Span;
 use nucleo_core::spend::NearCap;
 use nucleo_harness::attempt::Siblings;
-use nucleo_harness::runtime::Clock;
 use tokio::task::{Id, JoinSet};
-use tokio_util::sync::CancellationToken;
 
 use super::inputs::Inputs;
 use super::item::{Item, ItemError, ItemStatus};
 use super::report::Report;
-use crate::agent::{Agent, AgentContext, Deeds};
+use crate::agent::{Agent, AgentContext, Deeds, flatten, until_cancelled};
 
 /// What a fan-out does at a spend refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -180,6 +176,7 @@ where
             && self.running.len() < self.options.in_flight_max
             && self.siblings.waiting() == 0
             && !self.context.cancel_token().is_cancelled()
+            && !self.context.node().is_late()
     }
 
     /// Pulls inputs and starts their agents, as long as it may.
@@ -311,40 +308,6 @@ where
 
 /// Everything in it is owned, and no future of it is pinned in place.
 impl<A: Agent<In>, In> Unpin for FanOut<A, In> {}
-
-/// How long an agent has after its cancellation: its calls end at once, and it may tell what they
-/// cost; one that does not end by itself is dropped.
-const GRACE: Span = Span::from_secs(5);
-
-/// Runs an agent to its end, or to its cancellation and the grace after it.
-async fn until_cancelled<T>(
-    mut work: impl Future<Output = Caught<T>> + Unpin,
-    cancel: CancellationToken,
-    clock: Arc<dyn Clock>,
-) -> Result<T, ItemError> {
-    tokio::select! {
-        biased;
-        result = &mut work => return flatten(result),
-        () = cancel.cancelled() => {}
-    }
-    let end = clock.now().saturating_add(GRACE);
-    tokio::select! {
-        biased;
-        result = work => flatten(result),
-        () = clock.sleep_until(end) => Err(ItemError::Cancelled),
-    }
-}
-
-type Caught<T> = Result<Result<T, ItemError>, Box<dyn Any + Send>>;
-
-fn flatten<T>(result: Caught<T>) -> Result<T, ItemError> {
-    result.unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        let text = text.unwrap_or_else(|| "a panic without a message".to_owned());
-        Err(ItemError::Panicked(text.into()))
-    })
-}
 
 impl<A: Agent<In>, In> fmt::Debug for FanOut<A, In> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

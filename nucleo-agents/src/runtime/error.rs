@@ -14,6 +14,9 @@ pub enum StartError {
     /// The catalog could not be loaded.
     #[error(transparent)]
     Catalog(#[from] crate::catalog::LoadError),
+    /// A cap could not be set.
+    #[error(transparent)]
+    Cap(#[from] super::CapError),
     /// A provider of the catalog could not be set up.
     #[error("provider {provider}: can't be set up")]
     Provider {

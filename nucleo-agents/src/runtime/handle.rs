@@ -11,7 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nucleo_core::admission::Policy;
-use nucleo_core::{AccountId, Monitor, Reserved, Span};
+use nucleo_core::limits::RetryShare;
+use nucleo_core::spend::{Position, ScopeId};
+use nucleo_core::{AccountId, Money, Monitor, Reserved, Span};
 use nucleo_harness::admission::Admission;
 use nucleo_harness::attempt::History;
 use nucleo_harness::memory::MemoryWatch;
@@ -20,6 +22,7 @@ use nucleo_harness::workflow::{Harness, Journal};
 use tokio_util::sync::DropGuard;
 
 use super::accounts::Accounts;
+use super::caps::{CapError, Days};
 use super::error::StartError;
 use super::midnight::{self, Stop};
 use super::route::Route;
@@ -61,7 +64,9 @@ struct Inner {
     routes: BTreeMap<Arc<str>, Arc<Route>>,
     #[cfg(feature = "loopback")]
     servers: Vec<Loopback>,
-    _stop: DropGuard,
+    days: Days,
+    stop: Stop,
+    _stops: DropGuard,
 }
 
 /// A runtime's settings.
@@ -76,6 +81,8 @@ pub struct RuntimeBuilder {
     policy: Policy,
     memory: Option<MemoryWatch>,
     seed: Option<u64>,
+    retry_share: RetryShare,
+    caps: Vec<(ScopeId, Money)>,
 }
 
 impl Runtime {
@@ -113,6 +120,8 @@ impl Runtime {
             policy: Policy::fifo(),
             memory: None,
             seed: None,
+            retry_share: RetryShare::DEFAULT,
+            caps: Vec::new(),
         }
     }
 
@@ -125,6 +134,36 @@ impl Runtime {
     #[must_use]
     pub fn harness(&self) -> &Harness {
         &self.inner.harness
+    }
+
+    /// Sets or lifts a cap while running: of a user, of an API key (by its provider's name in the
+    /// catalog), of a day in a zone, or of a workflow. Work under way isn't touched; whoever waits for
+    /// money is decided anew. A scope counts from its first cap on.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use nucleo_agents::prelude::*;
+    /// use nucleo_core::spend::ScopeId;
+    /// let runtime = Runtime::start(Catalog::loopback())?;
+    /// let day = ScopeId::Day("Europe/Berlin".into());
+    /// runtime.set_cap(day.clone(), Some("5 USD".parse()?))?;
+    /// let workflow = runtime.workflow("greeting").user("ann").start();
+    /// workflow.context().model(Grade::Small).user("Say hello.").output(64).text().await?;
+    /// assert!(runtime.position(&day).unwrap().spent[0].pico() > 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CapError`]: a zone that nobody knows, or a workflow that isn't open.
+    pub fn set_cap(&self, scope: ScopeId, cap: Option<Money>) -> Result<(), CapError> {
+        self.inner.days.set_cap(&self.inner.harness, &self.inner.stop, scope, cap)
+    }
+
+    /// Where a scope stands: cap, spent, committed. `None` when no cap was ever set for it.
+    #[must_use]
+    pub fn position(&self, scope: &ScopeId) -> Option<Position> {
+        self.inner.harness.ledger().position(scope)
     }
 
     /// The catalog.
@@ -230,6 +269,20 @@ impl RuntimeBuilder {
         self
     }
 
+    /// A cap of a user, of an API key (by its provider's name), or of a day in a zone: as
+    /// [`Runtime::set_cap`].
+    pub fn cap(mut self, scope: ScopeId, cap: Money) -> Self {
+        self.caps.push((scope, cap));
+        self
+    }
+
+    /// How many retries all calls together may cause at one model, beside each call's own budget: a
+    /// tenth of its successes, and ten a minute, unless told.
+    pub const fn retry_share(mut self, share: RetryShare) -> Self {
+        self.retry_share = share;
+        self
+    }
+
     /// The seed of pauses and ids; drawn unless told.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -272,14 +325,14 @@ impl RuntimeBuilder {
             })?;
             midnight::start(&admission, *account, Arc::clone(zone), &stop);
         }
-        let mut harness = Harness::builder(admission);
+        let mut harness = Harness::builder(admission).retry_share(self.retry_share);
         if let Some(journal) = self.journal {
             harness = harness.journal(journal);
         }
         if let Some(seed) = self.seed {
             harness = harness.seed(seed);
         }
-        Ok(Runtime {
+        let runtime = Runtime {
             inner: Arc::new(Inner {
                 harness: harness.start(),
                 http: accounts.http,
@@ -287,9 +340,15 @@ impl RuntimeBuilder {
                 #[cfg(feature = "loopback")]
                 servers,
                 picker,
-                _stop: stop.drop_guard(),
+                days: Days::default(),
+                stop: stop.clone(),
+                _stops: stop.drop_guard(),
             }),
-        })
+        };
+        for (scope, cap) in self.caps {
+            runtime.set_cap(scope, Some(cap))?;
+        }
+        Ok(runtime)
     }
 }
 

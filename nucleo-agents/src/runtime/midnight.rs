@@ -1,9 +1,10 @@
-//! The midnights that refill daily quotas: the only place that knows a calendar.
+//! The midnights that refill daily quotas and begin a day's spending anew: the only place that knows a
+//! calendar.
 //!
 //! Invariants: a quota always has its next midnight; a day of 23 or 25 hours is as long as its zone
 //! says.
 //!
-//! Not here: the quota itself (`nucleo_core::limits::DailyQuota`).
+//! Not here: the quota itself (`nucleo_core::limits::DailyQuota`), the cap (`caps`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use nucleo_core::{AccountId, Span};
 use nucleo_harness::admission::Admission;
+use nucleo_harness::workflow::Harness;
 use tokio_util::sync::CancellationToken;
 
 /// Fires when the runtime is gone.
@@ -35,6 +37,35 @@ pub(super) fn until_midnight(zone: &str, wall: Span) -> Result<Span, jiff::Error
 /// When there is none.
 pub(super) fn check(zone: &str) -> Result<(), jiff::Error> {
     TimeZone::get(zone).map(drop)
+}
+
+/// The date in a zone at a time of day (since the Unix epoch), as in `2026-12-01`.
+///
+/// # Errors
+/// When no zone has the name, or the calendar ends.
+fn date(zone: &str, wall: Span) -> Result<String, jiff::Error> {
+    let zone = TimeZone::get(zone)?;
+    let now = Timestamp::UNIX_EPOCH.checked_add(wall.to_std())?.to_zoned_datetime(zone);
+    Ok(now.date().to_string())
+}
+
+/// Begins a day's spending anew at each midnight of its zone, until the runtime is gone.
+pub(super) fn watch_day(harness: &Harness, zone: Arc<str>, stop: &Stop) {
+    let (ledger, clock, stop) = (harness.ledger().clone(), harness.clock().clone(), stop.clone());
+    tokio::spawn(async move {
+        // The zone is there: `check` has looked it up.
+        while let (Ok(date), Ok(wait)) =
+            (date(&zone, clock.wall()), until_midnight(&zone, clock.wall()))
+        {
+            ledger.begin_day(&zone, date);
+            let midnight = clock.now().saturating_add(wait.max(Span::from_millis(1)));
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = clock.sleep_until(midnight) => {}
+            }
+        }
+    });
 }
 
 /// Hands an account its next midnight, and every later one, until the runtime is gone.

@@ -2,14 +2,15 @@
 //!
 //! - [`Runtime`]: the handle; [`RuntimeBuilder`]: its settings; [`StartError`]: why it did not start;
 //! - `route`: one callable entry, with its provider, accounts and price; `accounts`: the catalog's
-//!   limits as accounts; `setup`: providers; `loopback`: the embedded server's settings; `midnight`:
-//!   daily quotas.
+//!   limits as accounts; `setup`: providers; `loopback`: the embedded server's settings; `caps`: caps
+//!   of users, keys and days; `midnight`: when days begin.
 //!
 //! Invariants: no process-wide state; two runtimes live side by side, each with quotas of its own.
 //!
 //! Not here: agents (`agent`), choosing a route (`picker`).
 
 mod accounts;
+mod caps;
 mod error;
 mod handle;
 #[cfg(feature = "loopback")]
@@ -18,6 +19,7 @@ mod midnight;
 mod route;
 mod setup;
 
+pub use caps::CapError;
 pub use error::StartError;
 pub use handle::{CONNECTIONS_DEFAULT, Runtime, RuntimeBuilder};
 #[cfg(feature = "loopback")]

@@ -16,8 +16,13 @@ tokio::task_local! {
     static HOLDER: JobId;
 }
 
-/// The job whose grant is held by whoever asks.
-pub(crate) fn holder() -> Option<JobId> {
+/// The job whose grant is held by whoever asks: it must not wait for another job.
+///
+/// ```
+/// assert_eq!(nucleo_harness::attempt::holder(), None, "nobody holds anything here");
+/// ```
+#[must_use]
+pub fn holder() -> Option<JobId> {
     HOLDER.try_with(|job| *job).ok()
 }
 

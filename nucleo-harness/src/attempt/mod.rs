@@ -32,7 +32,7 @@ pub use binding::{Binding, Counted, Counts, Unused};
 pub use dependency::{Dependency, DependencyError, all_ended};
 pub use granted::{BlockingError, Granted, Meter};
 pub use held::{AttemptOver, Hold};
-pub(crate) use holding::holder;
+pub use holding::holder;
 pub use job::{History, Job, JobError, JobOptions, Past, Requirements, TIMEOUT_DEFAULT};
 pub(crate) use model_retries::ModelRetries;
 pub use record::{JobEnd, JobRecord};

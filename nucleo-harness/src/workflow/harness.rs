@@ -179,6 +179,15 @@ impl Harness {
         self.inner.stopping.load(Ordering::Acquire)
     }
 
+    /// Runs this to its end beside everything else: a shutdown waits for it, so it has to end when
+    /// its workflow is cancelled.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.inner.tasks.spawn(work);
+    }
+
     pub(crate) fn days(&self) -> Arc<[ScopeId]> {
         Arc::clone(&self.inner.days.lock())
     }

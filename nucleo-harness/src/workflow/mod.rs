@@ -3,6 +3,7 @@
 //! - [`Harness`]: the runtime's handle; [`Workflow`]: an id, a cap, a tree; [`Node`]: an agent's
 //!   place in it; `place`: a job's;
 //! - [`Submission`], [`JobHandle`]: jobs that run by themselves, after those they depend on;
+//! - [`Told`]: an end that many may ask for;
 //! - [`CancelOnDrop`]: cancels as it is dropped;
 //! - [`LiveJob`]: who has not ended, where, since when, and on what; [`Event`], [`Journal`]: what happened.
 //!
@@ -15,6 +16,7 @@ mod harness;
 mod live;
 mod place;
 mod submit;
+mod told;
 mod tree;
 
 pub use event::{EVENT_VERSION, Event, EventKind, Journal};
@@ -23,4 +25,5 @@ pub use live::{LiveJob, Standing, WaitsOn};
 pub(crate) use place::Place;
 pub use submit::{JobHandle, Submission};
 pub use tokio_util::sync::DropGuard as CancelOnDrop;
+pub use told::{Teller, Told, to_be_told};
 pub use tree::{Node, Workflow, WorkflowBuilder};

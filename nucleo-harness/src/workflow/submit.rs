@@ -9,10 +9,10 @@
 use std::sync::Arc;
 
 use nucleo_core::JobId;
-use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::place::{Newcomer, Place};
+use super::told::{Told, to_be_told};
 use super::tree::State;
 use crate::attempt::{
     Dependency, DependencyError, Job, JobEnd, JobError, JobOptions, JobRecord, holder, run,
@@ -34,7 +34,7 @@ pub struct Submission<J> {
 pub struct JobHandle<Out> {
     job: JobId,
     cancel: CancellationToken,
-    end: watch::Receiver<Option<Arc<JobEnd<Out>>>>,
+    end: Told<JobEnd<Out>>,
 }
 
 impl<J> Submission<J> {
@@ -75,14 +75,10 @@ impl<J> Submission<J> {
     {
         let Self { state, newcomer, options, after, job } = self;
         let (id, cancel) = (newcomer.job, newcomer.cancel.clone());
-        let (tell, end) = watch::channel(None);
+        let (teller, end) = to_be_told();
         let tasks = state.harness().tasks().clone();
         let running = run(Place::take(state, newcomer), options, after, job);
-        tasks.spawn(async move {
-            let end = running.await;
-            // Nobody may be left to hear it.
-            let _ = tell.send(Some(Arc::new(end)));
-        });
+        tasks.spawn(async move { teller.tell(running.await) });
         JobHandle { job: id, cancel, end }
     }
 }
@@ -103,13 +99,13 @@ impl<Out: Send + Sync + 'static> JobHandle<Out> {
             let error = JobError::WaitsWhileHolding { holder, job: self.job };
             return Arc::new(self.without(error));
         }
-        self.clone().ended().await
+        self.ended().await
     }
 
     /// How it ended, if it has.
     #[must_use]
     pub fn try_end(&self) -> Option<Arc<JobEnd<Out>>> {
-        self.end.borrow().clone()
+        self.end.get()
     }
 
     /// Cancels it.
@@ -134,10 +130,8 @@ impl<Out: Send + Sync + 'static> JobHandle<Out> {
         })
     }
 
-    async fn ended(mut self) -> Arc<JobEnd<Out>> {
-        let told = self.end.wait_for(Option::is_some).await.ok().and_then(|end| end.clone());
-        // Its task can only be lost with its runtime.
-        told.unwrap_or_else(|| Arc::new(self.without(JobError::ShutDown)))
+    async fn ended(&self) -> Arc<JobEnd<Out>> {
+        self.end.heard().await.unwrap_or_else(|| Arc::new(self.without(JobError::ShutDown)))
     }
 
     fn without(&self, error: JobError) -> JobEnd<Out> {

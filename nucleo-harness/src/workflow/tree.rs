@@ -303,6 +303,12 @@ impl Node {
         }
     }
 
+    /// Whether the workflow's deadline has passed.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.state.deadline().is_some_and(|deadline| self.state.harness.clock().now() >= deadline)
+    }
+
     /// Fires when this part of the tree is cancelled.
     #[must_use]
     pub const fn cancel_token(&self) -> &CancellationToken {
