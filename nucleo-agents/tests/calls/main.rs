@@ -4,7 +4,8 @@
 //! takes no time. Only `typed` goes over real HTTP.
 //!
 //! Where to look: `world` is the server and the books; `failures` has each class of failure, `ends`
-//! drops, cancellations and shutdown, `waits` caps, daily quotas and places.
+//! drops, cancellations and shutdown, `waits` caps, daily quotas and places, `work` tools, agents after
+//! agents, deadlines, days and who stalls.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -12,4 +13,5 @@ mod ends;
 mod failures;
 mod typed;
 mod waits;
+mod work;
 mod world;

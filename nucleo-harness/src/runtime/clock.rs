@@ -42,7 +42,14 @@ impl TokioClock {
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn start() -> Self {
-        Self { origin: tokio::time::Instant::now(), wall: since_epoch(SystemTime::now()) }
+        Self::at(since_epoch(SystemTime::now()))
+    }
+
+    /// A clock that starts now, at this time of day (since the Unix epoch) whatever the system's is:
+    /// for worlds that are to be the same every time.
+    #[must_use]
+    pub fn at(wall: Span) -> Self {
+        Self { origin: tokio::time::Instant::now(), wall }
     }
 }
 
