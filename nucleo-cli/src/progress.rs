@@ -1,7 +1,7 @@
 //! Progress: a bar on a terminal, plain lines elsewhere, always on standard error.
 //!
-//! Invariants: at most one plain line every few seconds, so that a log stays readable; nothing here
-//! delays a result.
+//! Invariants: at most one plain line every few seconds, so that a log stays readable; when nothing
+//! ends for a while, those that stall are named, ever less often; nothing here delays a result.
 //!
 //! Not here: results and reports, which go to standard output.
 
@@ -17,6 +17,11 @@ const PLAIN_EVERY: Span = Span::from_secs(10);
 /// Between two looks at what waits, on a terminal, when nothing is done.
 const BAR_EVERY: Span = Span::from_secs(1);
 
+/// After so long without an end, those that stall are named.
+const PATIENCE: Span = Span::from_secs(30);
+/// How many of them.
+const STALLS_NAMED: usize = 2;
+
 /// A run's progress.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -24,6 +29,10 @@ pub(crate) struct Progress {
     /// When it was shown last.
     shown: Time,
     begun: Time,
+    /// When one ended last.
+    ended: Time,
+    /// After so long without an end, those that stall are named.
+    patience: Span,
 }
 
 impl Progress {
@@ -40,12 +49,13 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
-        Self { bar, done: 0, shown: now, begun: now }
+        Self { bar, done: 0, shown: now, begun: now, ended: now, patience: PATIENCE }
     }
 
     /// One more is done.
     pub(crate) fn step(&mut self, workflow: &Workflow, in_flight: usize, now: Time) {
         self.done += 1;
+        (self.ended, self.patience) = (now, PATIENCE);
         self.show(workflow, in_flight, now);
     }
 
@@ -61,6 +71,7 @@ impl Progress {
         if self.bar.is_none() && !due {
             return;
         }
+        self.name_those_that_stall(workflow, now);
         let message = self.message(workflow, in_flight, now);
         match &self.bar {
             Some(bar) => {
@@ -70,6 +81,18 @@ impl Progress {
             None => eprintln!("{} done {message}", self.done),
         }
         self.shown = now;
+    }
+
+    fn name_those_that_stall(&mut self, workflow: &Workflow, now: Time) {
+        let quiet = now.since(self.ended);
+        if quiet < self.patience {
+            return;
+        }
+        // Twice as long until the next time.
+        self.patience = self.patience.saturating_add(self.patience);
+        for standing in workflow.longest(STALLS_NAMED) {
+            self.say(&format!("nothing has ended for {} s: {standing}", quiet.as_millis() / 1_000));
+        }
     }
 
     /// A message of its own line.

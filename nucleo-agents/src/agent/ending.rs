@@ -6,8 +6,10 @@
 //! Not here: who runs it (`fan_out`, `submit`), what its calls do when cancelled (`nucleo-harness`).
 
 use std::any::Any;
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::{Either, select};
 use nucleo_core::Span;
 use nucleo_harness::runtime::Clock;
 use tokio_util::sync::CancellationToken;
@@ -27,16 +29,14 @@ pub(crate) async fn until_cancelled<T>(
     cancel: CancellationToken,
     clock: Arc<dyn Clock>,
 ) -> Result<T, ItemError> {
-    tokio::select! {
-        biased;
-        result = &mut work => return flatten(result),
-        () = cancel.cancelled() => {}
+    // Of two that are ready the first one counts: an answer, before a cancellation.
+    if let Either::Left((result, _)) = select(&mut work, pin!(cancel.cancelled())).await {
+        return flatten(result);
     }
     let end = clock.now().saturating_add(GRACE);
-    tokio::select! {
-        biased;
-        result = work => flatten(result),
-        () = clock.sleep_until(end) => Err(ItemError::Cancelled),
+    match select(work, clock.sleep_until(end)).await {
+        Either::Left((result, _)) => flatten(result),
+        Either::Right(((), _)) => Err(ItemError::Cancelled),
     }
 }
 

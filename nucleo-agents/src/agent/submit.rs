@@ -7,9 +7,11 @@
 //! ([`AgentContext::run`]).
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
 use nucleo_core::JobId;
 use nucleo_harness::attempt::{
     Dependency, DependencyError, JobError, JobRecord, all_ended, holder,
@@ -88,14 +90,15 @@ impl<A, In> Submission<A, In> {
         let clock = Arc::clone(harness.clock());
         harness.spawn(async move {
             let deeds = Arc::clone(context.deeds());
-            let ready = tokio::select! {
-                biased;
-                () = cancel.cancelled() => Err(JobError::Cancelled),
-                ready = all_ended(after) => ready,
+            // Of two that are ready the first one counts: a cancellation.
+            let ready = match select(pin!(cancel.cancelled()), pin!(all_ended(after))).await {
+                Either::Left(_) => Err(ItemError::Cancelled),
+                Either::Right((ready, _)) => {
+                    ready.map_err(|error| ItemError::Agent(Arc::new(error)))
+                }
             };
             let result = match ready {
-                Err(JobError::Cancelled) => Err(ItemError::Cancelled),
-                Err(error) => Err(ItemError::Agent(Arc::new(error))),
+                Err(error) => Err(error),
                 Ok(()) => {
                     let work = async move {
                         let called = agent.call(context, input).await;

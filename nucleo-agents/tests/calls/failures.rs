@@ -155,7 +155,7 @@ async fn a_fan_out_over_a_server_that_is_down_says_why() {
     // Twenty jobs with three retries each, and ten retries a minute at a model that never answers.
     let attempts: u32 = report.failures().iter().map(|item| item.record.attempts).sum();
     assert!((30..60).contains(&attempts), "{attempts}");
-    let first = report.failures().into_iter().min_by_key(|item| item.record.attempts).unwrap();
+    let first = report.failures().iter().min_by_key(|item| item.record.attempts).unwrap();
     let said = first.result.as_ref().unwrap_err().chain();
     assert!(said.starts_with("failed after 1 attempt (transient), and scribe has no retries left"));
 }

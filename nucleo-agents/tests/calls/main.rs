@@ -5,12 +5,13 @@
 //!
 //! Where to look: `world` is the server and the books; `failures` has each class of failure, `ends`
 //! drops, cancellations and shutdown, `waits` caps, daily quotas and places, `work` tools, agents after
-//! agents, deadlines, days and who stalls.
+//! agents, deadlines, days and who stalls, `field` what others met.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod ends;
 mod failures;
+mod field;
 mod typed;
 mod waits;
 mod work;

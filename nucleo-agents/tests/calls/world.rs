@@ -96,8 +96,8 @@ impl World {
     #[track_caller]
     pub(crate) fn nothing_is_held(&self) {
         let admission = self.runtime.harness().admission();
-        let http = admission.free(self.runtime.http());
-        assert_eq!(http, i128::from(nucleo_agents::runtime::CONNECTIONS_DEFAULT), "places");
+        let http = &admission.accounts()[self.runtime.http().index()];
+        assert_eq!(http.available, i128::from(http.capacity), "places");
         assert_eq!(admission.waiting(), 0, "waiters");
         assert_eq!(self.runtime.harness().ledger().under_way(), 0, "commitments");
         assert!(self.workflow.live().is_empty(), "{:?}", self.workflow.live());

@@ -9,6 +9,7 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use nucleo_core::spend::SpendRefusal;
 use nucleo_core::{AdmitError, JobId, Need, Span};
@@ -237,7 +238,7 @@ pub enum JobError {
 fn date(since_epoch: Span) -> String {
     // The last instant that the form has.
     let end = Span::from_secs(253_402_300_799);
-    let at = std::time::SystemTime::UNIX_EPOCH + since_epoch.min(end).to_std();
+    let at = UNIX_EPOCH + since_epoch.min(end).to_std();
     httpdate::fmt_http_date(at)
 }
 
