@@ -9,7 +9,6 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use nucleo_core::spend::SpendRefusal;
 use nucleo_core::{AdmitError, JobId, Need, Span};
@@ -21,6 +20,7 @@ use super::granted::Granted;
 use super::retry::RetryPolicy;
 use super::siblings::Siblings;
 use super::signal::{Failure, Signal};
+use crate::runtime::http_date;
 use crate::spend::SpendError;
 
 /// One unit of work: priced, admitted, executed, and tried again where that can help.
@@ -201,7 +201,7 @@ pub enum JobError {
     /// The provider asked for a longer pause than the job may wait; the account stays parked.
     #[error(
         "the provider asked to wait {asked}, until {}, and {left} of the job's longest wait are left: allow a longer one or come back then",
-        date(*.until)
+        http_date(*.until)
     )]
     WaitTooLong {
         /// How long the provider asked.
@@ -232,14 +232,6 @@ pub enum JobError {
     /// The runtime is shutting down.
     #[error("the runtime is shutting down")]
     ShutDown,
-}
-
-/// A time of day as people and HTTP write it.
-fn date(since_epoch: Span) -> String {
-    // The last instant that the form has.
-    let end = Span::from_secs(253_402_300_799);
-    let at = UNIX_EPOCH + since_epoch.min(end).to_std();
-    httpdate::fmt_http_date(at)
 }
 
 fn plural(attempts: &u32) -> &'static str {

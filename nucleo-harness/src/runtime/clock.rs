@@ -114,6 +114,13 @@ pub fn system_wall() -> SystemTime {
     SystemTime::now()
 }
 
+/// A time of day (since the Unix epoch) as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
+pub(crate) fn http_date(wall: Span) -> String {
+    // The last instant that the form has.
+    let end = Span::from_secs(253_402_300_799);
+    httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + wall.min(end).to_std())
+}
+
 /// A time of day as a span; zero before 1970.
 fn since_epoch(time: SystemTime) -> Span {
     Span::from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())

@@ -9,5 +9,6 @@ mod clock;
 mod timer;
 
 pub(crate) use blocking::{Lost, off_thread, on_thread};
+pub(crate) use clock::http_date;
 pub use clock::{Clock, ManualClock, TokioClock, system_wall};
 pub(crate) use timer::{Bell, NextTurn, Turn, start as start_turns};
