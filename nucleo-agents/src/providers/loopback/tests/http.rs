@@ -7,50 +7,13 @@ use futures_util::future::join_all;
 use nucleo_core::{Span, Usage};
 use serde_json::json;
 
-use super::*;
+use super::super::*;
+use super::support::{ask, call, client, priced, serve, until};
 use crate::providers::Provider as _;
-use crate::providers::openai::{OpenAi, OpenAiConfig};
-use crate::transport::{Pooled, PooledConfig, Transport};
+use crate::transport::{Pooled, PooledConfig, Transport as _};
 use crate::wire::{
-    CallFailure, CallWatch, ChatReply, ChatRequest, EndsAt, FailureClass, Hints, Message,
-    ResponseSchema, Stop, Streaming, Unwatched,
+    CallWatch, ChatRequest, EndsAt, FailureClass, Hints, Message, ResponseSchema, Stop, Streaming,
 };
-
-const KEY: &str = "sk-live-hush-hush";
-
-async fn serve(config: LoopbackConfig) -> (Loopback, OpenAi) {
-    let server = Loopback::start(config, "127.0.0.1:0".parse().unwrap()).unwrap();
-    let client =
-        client(&server.base_url(), Arc::new(Pooled::new(PooledConfig::default()).unwrap()));
-    (server, client)
-}
-
-fn client(base_url: &str, transport: Arc<dyn Transport>) -> OpenAi {
-    OpenAi::new(OpenAiConfig::new(base_url).unwrap().api_key(KEY.into()).unwrap(), transport)
-}
-
-fn priced() -> LoopbackModel {
-    LoopbackModel::new("small-1").price(LoopbackPrice::usd(150_000_000_000, 600_000_000_000))
-}
-
-fn ask(text: &str, max_output: u64) -> ChatRequest {
-    ChatRequest::new("small-1", vec![Message::user(text)], max_output)
-}
-
-async fn call(client: &OpenAi, request: &ChatRequest) -> Result<ChatReply, CallFailure> {
-    client.call(request, &mut Unwatched).await
-}
-
-/// Waits until the server has noticed what a client did; every pass lets it run.
-async fn until(engine: &Engine, holds: impl Fn(&Ledger) -> bool) -> Ledger {
-    loop {
-        let ledger = engine.ledger();
-        if holds(&ledger) {
-            return ledger;
-        }
-        tokio::task::yield_now().await;
-    }
-}
 
 #[derive(Default)]
 struct Pieces(Vec<String>);
