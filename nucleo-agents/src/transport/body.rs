@@ -66,26 +66,45 @@ impl BodyStream {
     ///
     /// # Cancel safety
     /// Dropping the future cuts the answer; what had been read is lost.
-    pub async fn whole(mut self, bytes_max: usize) -> Result<Bytes, BodyError> {
-        let Some(first) = self.next().await else {
-            return Ok(Bytes::new());
-        };
-        let first = first.map_err(BodyError::Cut)?;
-        let mut gathered: Option<BytesMut> = None;
-        while let Some(piece) = self.next().await {
-            let piece = piece.map_err(BodyError::Cut)?;
-            let gathered = gathered.get_or_insert_with(|| BytesMut::from(&first[..]));
-            if gathered.len().saturating_add(piece.len()) > bytes_max {
-                return Err(BodyError::TooLarge { bytes_max });
+    pub async fn whole(self, bytes_max: usize) -> Result<Bytes, BodyError> {
+        let Arrived { bytes, lacks } = self.arrived(bytes_max).await;
+        lacks.map_or(Ok(bytes), Err)
+    }
+
+    /// What arrives, and why it is not the whole body, if it isn't. An answer may be complete by its
+    /// own form though its connection broke instead of ending.
+    pub(crate) async fn arrived(mut self, bytes_max: usize) -> Arrived {
+        let (mut first, mut gathered) = (Bytes::new(), BytesMut::new());
+        let lacks = loop {
+            let piece = match self.next().await {
+                None => break None,
+                Some(Err(source)) => break Some(BodyError::Cut(source)),
+                Some(Ok(piece)) => piece,
+            };
+            let so_far = first.len().max(gathered.len());
+            if so_far.saturating_add(piece.len()) > bytes_max {
+                break Some(BodyError::TooLarge { bytes_max });
+            }
+            // A body of one piece, which most are, is not copied.
+            if so_far == 0 {
+                first = piece;
+                continue;
+            }
+            if gathered.is_empty() {
+                gathered.extend_from_slice(&first);
             }
             gathered.extend_from_slice(&piece);
-        }
-        match gathered {
-            Some(gathered) => Ok(gathered.freeze()),
-            None if first.len() > bytes_max => Err(BodyError::TooLarge { bytes_max }),
-            None => Ok(first),
-        }
+        };
+        let bytes = if gathered.is_empty() { first } else { gathered.freeze() };
+        Arrived { bytes, lacks }
     }
+}
+
+/// A body as far as it came.
+pub(crate) struct Arrived {
+    pub(crate) bytes: Bytes,
+    /// `None` when it ended as a body should.
+    pub(crate) lacks: Option<BodyError>,
 }
 
 impl Stream for BodyStream {

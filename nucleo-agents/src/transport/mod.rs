@@ -16,6 +16,7 @@ mod memory;
 #[cfg(feature = "openai")]
 mod reqwest;
 
+pub(crate) use body::Arrived;
 pub use body::{BodyError, BodyStream};
 pub use contract::{BrokenAt, Cause, Transport, TransportError};
 pub use memory::InMemory;

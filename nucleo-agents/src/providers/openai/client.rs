@@ -1,7 +1,8 @@
 //! One exchange with an OpenAI-compatible server.
 //!
 //! Invariants: one call, one request; the watch hears `leaving` right before the transport does; an
-//! error status decides even when its body can't be read; a web page is told by its content type.
+//! error status decides even when its body can't be read; a web page is told by its content type; an
+//! answer that is complete by its own form stands, though its connection broke instead of ending.
 //!
 //! Not here: the bytes of requests and answers (`encode`, `decode`, `stream`).
 
@@ -14,7 +15,7 @@ use http::{HeaderMap, header};
 use super::error::ErrorBody;
 use super::{OpenAiConfig, decode, encode, stream};
 use crate::providers::Provider;
-use crate::transport::{BodyError, BodyStream, Transport, TransportError};
+use crate::transport::{Arrived, BodyError, BodyStream, Transport, TransportError};
 use crate::wire::{
     CallFailure, CallWatch, ChatReply, ChatRequest, FailureClass, HeadFacts, LimitFacts, Streaming,
     retry_after,
@@ -99,13 +100,15 @@ impl OpenAi {
         streaming: Streaming,
         watch: &mut dyn CallWatch,
     ) -> Result<ChatReply, CallFailure> {
-        let body = body.whole(self.config.bytes_max()).await.map_err(|error| match error {
-            BodyError::Cut(source) => broken("its end", source),
-            BodyError::TooLarge { .. } => {
-                CallFailure::Unreadable { missing: "end within the allowed size", usage: None }
+        let Arrived { bytes, lacks } = body.arrived(self.config.bytes_max()).await;
+        let key = self.config.key_text();
+        let read = match lacks {
+            None => decode::whole(&bytes, key),
+            Some(BodyError::Cut(source)) => decode::unended(&bytes, key, source),
+            Some(BodyError::TooLarge { .. }) => {
+                Err(CallFailure::Unreadable { missing: "end within the allowed size", usage: None })
             }
-        })?;
-        let read = decode::whole(&body, self.config.key_text());
+        };
         let usage = read.as_ref().map_or_else(CallFailure::usage, |reply| reply.usage);
         if let Some(usage) = usage {
             watch.usage(usage);
@@ -122,9 +125,14 @@ impl OpenAi {
     /// The failure that an answer with an error status stands for.
     async fn refused(&self, head: &HeadFacts, content_type: &str, body: BodyStream) -> CallFailure {
         let page = Form::of(content_type) == Form::Page;
-        // The status is known: a body that is cut, endless or absent changes nothing but the words.
-        let body = body.whole(ERROR_BYTES_MAX).await.unwrap_or_default();
-        let error = if page { ErrorBody::default() } else { ErrorBody::read(&body) };
+        // The status is known: a body that is cut, endless or absent changes nothing but the words,
+        // unless what came of it is typed: a cut page or text says nothing for certain.
+        let Arrived { bytes, lacks } = body.arrived(ERROR_BYTES_MAX).await;
+        let error = match lacks {
+            _ if page => ErrorBody::default(),
+            None => ErrorBody::read(&bytes),
+            Some(_) => ErrorBody::typed(&bytes).unwrap_or_default(),
+        };
         let answer = error.answered(head, self.config.key_text());
         if page && answer.class() == FailureClass::Rejected {
             return CallFailure::Html { status: head.status, content_type: content_type.into() };

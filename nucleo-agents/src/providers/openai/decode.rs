@@ -2,7 +2,8 @@
 //!
 //! Invariants: extra fields are fine; every essential is optional in the types, so that its absence
 //! is told by name and does not lose the usage beside it; an answer without text, tool calls or a
-//! stop that explains it is an error, never an empty reply.
+//! stop that explains it is an error, never an empty reply; one that says error, beside its choices,
+//! inside one or as the finish reason, is one, however much text stands next to it.
 //!
 //! Not here: pieces (`stream`), errors with an error status (`error`).
 
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use super::error::ErrorBody;
 use super::usage::UsageWire;
+use crate::transport::TransportError;
 use crate::wire::{CallFailure, ChatReply, ErrorAnswer, Stop, StreamedAfter};
 
 /// A whole answer, or one event of a stream: the choices differ, the rest is the same.
@@ -29,6 +31,7 @@ pub(super) struct Answer<C> {
 struct Choice {
     message: Option<Said>,
     finish_reason: Option<String>,
+    error: Option<Value>,
 }
 
 /// What the model said: a whole message, or a delta of one.
@@ -57,6 +60,24 @@ fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UsageWir
     Ok(serde_json::from_value(value).ok())
 }
 
+impl Said {
+    /// Whether the model made any of it: text, or a tool call.
+    pub(super) fn has_output(&self) -> bool {
+        self.has_text() || self.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty())
+    }
+
+    fn has_text(&self) -> bool {
+        let content = match &self.content {
+            Some(Content::Text(text)) => !text.is_empty(),
+            Some(Content::Parts(parts)) => {
+                parts.iter().any(|part| part.text.as_ref().is_some_and(|text| !text.is_empty()))
+            }
+            None => false,
+        };
+        content || self.refusal.as_ref().is_some_and(|text| !text.is_empty())
+    }
+}
+
 impl Content {
     pub(super) fn into_text(self) -> String {
         match self {
@@ -77,14 +98,51 @@ pub(super) fn whole(body: &[u8], key: &str) -> Result<ChatReply, CallFailure> {
     let Ok(answer) = serde_json::from_slice::<Answer<Choice>>(body) else {
         return Err(unparsed(body));
     };
+    read(answer, key)
+}
+
+/// Reads an answer whose connection broke instead of ending. It is complete by its own form when
+/// its JSON is whole and names why the text ends; anything less is broken.
+pub(super) fn unended(
+    body: &[u8],
+    key: &str,
+    source: TransportError,
+) -> Result<ChatReply, CallFailure> {
+    let answer = serde_json::from_slice::<Answer<Choice>>(body).ok();
+    let usage = answer.as_ref().and_then(Answer::used);
+    match answer {
+        Some(answer) if answer.names_its_finish() => read(answer, key),
+        _ => Err(CallFailure::Broken { missing: "its end", usage, source: Some(source) }),
+    }
+}
+
+impl Answer<Choice> {
+    fn names_its_finish(&self) -> bool {
+        let first = self.choices.as_ref().and_then(|choices| choices.first());
+        let reason = first.and_then(|choice| choice.finish_reason.as_deref());
+        reason.is_some_and(|reason| !reason.is_empty())
+    }
+
+    /// The error that it says, if it says one.
+    fn failed(&self) -> Option<(ErrorBody, StreamedAfter)> {
+        let first = self.choices.as_ref().and_then(|choices| choices.first());
+        let inside = self.error.as_ref().or_else(|| first?.error.as_ref());
+        let error = match (inside, first.and_then(|choice| choice.finish_reason.as_deref())) {
+            (Some(error), _) => ErrorBody::of(error),
+            (None, Some(FAILED)) => ErrorBody::default(),
+            (None, _) => return None,
+        };
+        let said = first.and_then(|choice| choice.message.as_ref()).is_some_and(Said::has_output);
+        let after = if said { StreamedAfter::Text } else { StreamedAfter::Nothing };
+        Some((error, after))
+    }
+}
+
+fn read(answer: Answer<Choice>, key: &str) -> Result<ChatReply, CallFailure> {
     let usage = answer.used();
     let unreadable = |missing| CallFailure::Unreadable { missing, usage };
-    if let Some(error) = &answer.error {
-        return Err(streamed_error(
-            ErrorBody::of(error).inside(key),
-            StreamedAfter::Nothing,
-            usage,
-        ));
+    if let Some((error, after)) = answer.failed() {
+        return Err(streamed_error(error.inside(key), after, usage));
     }
     let choices = answer.choices.ok_or_else(|| unreadable("`choices`"))?;
     let choice = choices.into_iter().next().ok_or_else(|| unreadable("entry in `choices`"))?;
@@ -103,6 +161,9 @@ pub(super) fn whole(body: &[u8], key: &str) -> Result<ChatReply, CallFailure> {
         }
     }
 }
+
+/// The finish reason of an answer that its server could not finish.
+pub(super) const FAILED: &str = "error";
 
 /// Stops after which an answer without text is a real answer.
 pub(super) const fn explains_silence(stop: &Stop) -> bool {

@@ -36,15 +36,20 @@ struct Top {
 impl ErrorBody {
     /// What the body of an error answer says; a body without JSON is all words.
     pub(super) fn read(body: &[u8]) -> Self {
-        let Ok(top) = serde_json::from_slice::<Top>(body) else {
+        Self::typed(body).unwrap_or_else(|| {
             let words = String::from_utf8_lossy(&body[..body.len().min(WORDS_BYTES_MAX)]);
-            return Self { words: Some(words.into_owned()), ..Self::default() };
-        };
+            Self { words: Some(words.into_owned()), ..Self::default() }
+        })
+    }
+
+    /// What a body in JSON says; `None` when it is none, or not all of it.
+    pub(super) fn typed(body: &[u8]) -> Option<Self> {
+        let top: Top = serde_json::from_slice(body).ok()?;
         if !top.error.is_null() {
-            return Self::of(&top.error);
+            return Some(Self::of(&top.error));
         }
         let fields = Self::fields(&top.message, &top.r#type, &top.code);
-        Self { words: fields.words.or_else(|| words(&top.detail)), ..fields }
+        Some(Self { words: fields.words.or_else(|| words(&top.detail)), ..fields })
     }
 
     /// What the value of an `error` field says.

@@ -5,7 +5,8 @@
 //! connection closed.
 //!
 //! Invariants: usage on any event replaces the one before (servers report running totals), and is
-//! never summed; each piece of text is told before it is kept; the size of the whole is bounded.
+//! never summed; a total that text came after is the total of less than was said, and counts as
+//! unknown; each piece of text is told before it is kept; the size of the whole is bounded.
 //!
 //! Not here: the connection (`transport`), types of the events (`decode`).
 
@@ -15,8 +16,9 @@ use eventsource_stream::{EventStreamError, Eventsource as _};
 use futures_util::StreamExt as _;
 use nucleo_core::Usage;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::decode::{Answer, Said, explains_silence, stop, streamed_error};
+use super::decode::{Answer, FAILED, Said, explains_silence, stop, streamed_error};
 use super::error::ErrorBody;
 use crate::transport::{BodyStream, BrokenAt, TransportError};
 use crate::wire::{CallFailure, CallWatch, ChatReply, Stop, StreamedAfter};
@@ -25,6 +27,7 @@ use crate::wire::{CallFailure, CallWatch, ChatReply, Stop, StreamedAfter};
 struct Choice {
     delta: Option<Said>,
     finish_reason: Option<String>,
+    error: Option<Value>,
 }
 
 /// What has arrived so far.
@@ -97,7 +100,8 @@ impl Assembly {
         let Ok(event) = serde_json::from_str::<Answer<Choice>>(data) else {
             return Err(self.unreadable("valid JSON in an event"));
         };
-        if let Some(usage) = event.used() {
+        let usage = event.used();
+        if let Some(usage) = usage {
             self.usage = Some(usage);
             watch.usage(usage);
         }
@@ -108,10 +112,20 @@ impl Assembly {
             self.id = event.id.map(Into::into);
         }
         // Only the first choice is ours: we ask for one. A usage event has none.
-        if let Some(choice) = event.choices.into_iter().flatten().next() {
-            self.choice(choice, watch);
+        let Some(choice) = event.choices.into_iter().flatten().next() else {
+            return Ok(Next::More);
+        };
+        let error = choice.error.as_ref().map(ErrorBody::of);
+        let failed = choice.finish_reason.as_deref() == Some(FAILED);
+        if usage.is_none() && choice.delta.as_ref().is_some_and(Said::has_output) {
+            self.usage = None;
         }
-        Ok(Next::More)
+        self.choice(choice, watch);
+        match error {
+            Some(error) => Err(self.failed(error, key)),
+            None if failed => Err(self.failed(ErrorBody::default(), key)),
+            None => Ok(Next::More),
+        }
     }
 
     fn choice(&mut self, choice: Choice, watch: &mut dyn CallWatch) {
@@ -158,7 +172,8 @@ impl Assembly {
     }
 
     fn failed(&self, error: ErrorBody, key: &str) -> CallFailure {
-        let after = if self.text.is_empty() { StreamedAfter::Nothing } else { StreamedAfter::Text };
+        let silent = self.text.is_empty() && self.spoke != Spoke::ToolCalls;
+        let after = if silent { StreamedAfter::Nothing } else { StreamedAfter::Text };
         streamed_error(error.inside(key), after, self.usage)
     }
 

@@ -1,10 +1,13 @@
 //! Recorded exchanges, written from the public API reference, played through the memory transport.
 
+mod ends;
+mod waits;
+
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use http::Response;
-use nucleo_core::{Span, Usage};
+use nucleo_core::Usage;
 
 use super::*;
 use crate::providers::Provider as _;
@@ -200,18 +203,6 @@ fn errors_by_status_and_typed_body() {
         assert_eq!((failure.class(), failure.name()), (class, name), "{status} {body}");
         assert_eq!(heard, format!("leaving head={status}"), "an error has no usage");
     }
-}
-
-#[test]
-fn a_date_is_measured_against_the_servers_own_clock() {
-    let (failure, _) = play(|| {
-        let head = Response::builder()
-            .status(429)
-            .header("date", "Sun, 06 Nov 1994 08:49:37 GMT")
-            .header("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT");
-        Ok(head.body(BodyStream::full("")).unwrap())
-    });
-    assert_eq!(failure.unwrap_err().retry_after(), Some(Span::from_secs(60)));
 }
 
 #[test]
