@@ -59,7 +59,9 @@ pub use credentials::{Credentials, NoKey};
 pub use error::{LoadError, Problem, Rule};
 pub use grade::{Grade, UnknownGrade};
 pub use limits::{AccountSpec, Capacity, Dimension, Limits, Period};
-pub use model::{Faults, LoopbackEntry, ModelEntry, OUTPUT_DEFAULT, Reserve, Settle, Status};
+pub use model::{
+    Enforced, Faults, LoopbackEntry, ModelEntry, OUTPUT_DEFAULT, Reserve, Settle, Status,
+};
 pub use price::{PriceEntry, PriceTier, Rates};
 pub use provider::{KeySource, ProviderEntry, ProviderKind};
 pub use report::{CheckReport, CheckRow};

@@ -93,11 +93,26 @@ pub struct LoopbackEntry {
     pub per_token_us: u64,
     /// Tokens of an answer, drawn evenly from this range, both ends included.
     pub output_tokens: (u64, u64),
+    /// How much of the entry's quotas is in force, in thousandths.
+    pub quota_permille: u64,
+    /// How the entry's quotas of a minute are enforced.
+    pub enforced: Enforced,
     /// Faults, in thousandths of the requests.
     pub faults_permille: Faults,
 }
 
-/// How many of a thousand requests meet each fault; together at most 1,000.
+/// How a provider enforces a quota that it states for a minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Enforced {
+    /// As it is stated: its burst may go at once.
+    #[default]
+    AsStated,
+    /// By the second: a sixtieth of it may go at once.
+    BySecond,
+}
+
+/// How many of a thousand requests of an entry meet each fault; together at most 1,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Faults {
@@ -123,6 +138,20 @@ pub struct Faults {
     pub html: u64,
     /// The account is out of credit.
     pub out_of_credit: u64,
+    /// The request is taken and never answered.
+    pub silent: u64,
+    /// The head comes, then only what keeps the connection alive.
+    pub keep_alive: u64,
+    /// Every byte comes, then the connection breaks instead of ending.
+    pub reset_at_end: u64,
+    /// A 200 that says error before any text.
+    pub error_inside: u64,
+    /// A 200 that says error after half of its text.
+    pub error_midway: u64,
+    /// Usage so far on every event of a stream.
+    pub running_usage: u64,
+    /// Usage twice what it was, on the bill too.
+    pub doubled_usage: u64,
 }
 
 impl ModelEntry {
@@ -137,12 +166,14 @@ impl ModelEntry {
 pub const OUTPUT_DEFAULT: u64 = 4_096;
 
 impl Default for LoopbackEntry {
-    /// Answers of 20 to 120 tokens after 20 to 60 ms, 1 ms a token, no faults.
+    /// Answers of 20 to 120 tokens after 20 to 60 ms, 1 ms a token, quotas as stated, no faults.
     fn default() -> Self {
         Self {
             first_token_ms: (20, 60),
             per_token_us: 1_000,
             output_tokens: (20, 120),
+            quota_permille: 1_000,
+            enforced: Enforced::AsStated,
             faults_permille: Faults::default(),
         }
     }

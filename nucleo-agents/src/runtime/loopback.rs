@@ -1,16 +1,18 @@
 //! The settings of a loopback server that plays a catalog's loopback models.
 //!
 //! Invariants: it enforces the quotas that the catalog states, without our headroom: it is the
-//! provider's side.
+//! provider's side. An entry's faults meet its own requests alone, each as often as it says.
 //!
 //! Not here: the server (`providers::loopback`).
 
 use std::sync::Arc;
 
-use crate::catalog::{Catalog, Faults, Limits, LoopbackEntry, ModelEntry, ProviderKind, Settle};
+use crate::catalog::{
+    self, Catalog, Faults, Limits, LoopbackEntry, ModelEntry, ProviderKind, Settle,
+};
 use crate::providers::loopback::{
-    Dimension, Fault, FaultRule, Latency, LoopbackConfig, LoopbackModel, LoopbackPrice, Quota,
-    Settle as Unused, When,
+    AskedWait, Dimension, Enforced, Fault, FaultRule, InsideAfter, InsideError, Latency,
+    LoopbackConfig, LoopbackModel, LoopbackPrice, Quota, Settle as Unused, When,
 };
 
 /// A loopback server that plays the catalog's models of kind `loopback`, or all of them when there
@@ -37,8 +39,11 @@ pub fn loopback_config(catalog: &Catalog) -> LoopbackConfig {
 /// A loopback server that plays these models.
 pub(super) fn config(catalog: &Catalog, models: &[&Arc<ModelEntry>]) -> LoopbackConfig {
     let config = LoopbackConfig::new(models.iter().map(|entry| model(catalog, entry)));
-    let rules = models.iter().filter_map(|entry| entry.loopback.as_ref());
-    let rules = rules.flat_map(|entry| faults(&entry.faults_permille));
+    let rules = models.iter().flat_map(|entry| {
+        let plays = entry.loopback.unwrap_or_default();
+        let rules = faults(&plays.faults_permille);
+        rules.into_iter().map(|rule| rule.model(Arc::clone(&entry.wire_id)))
+    });
     rules.fold(config, LoopbackConfig::fault)
 }
 
@@ -48,6 +53,11 @@ fn model(catalog: &Catalog, entry: &ModelEntry) -> LoopbackModel {
     let mut model = LoopbackModel::new(Arc::clone(&entry.wire_id))
         .latency(Latency { first_token_ms, per_token_us })
         .output_tokens(output_tokens.0, output_tokens.1)
+        .quota_permille(u32::try_from(plays.quota_permille).expect("at most 1,000 permille"))
+        .enforced(match plays.enforced {
+            catalog::Enforced::AsStated => Enforced::AsStated,
+            catalog::Enforced::BySecond => Enforced::BySecond,
+        })
         .settle(match entry.settle {
             Settle::Actual => Unused::Actual,
             Settle::Keep => Unused::Keep,
@@ -103,11 +113,12 @@ fn limited(mut model: LoopbackModel, limits: &Limits) -> LoopbackModel {
 
 /// Random faults, as thousandths of the requests.
 fn faults(faults: &Faults) -> Vec<FaultRule> {
+    let inside = |after| Fault::ErrorInside { says: InsideError::ServerError, after };
     let rates = [
-        (faults.rate_limited, Fault::RateLimit { retry_after_ms: None }),
-        (faults.overloaded, Fault::Overloaded),
+        (faults.rate_limited, Fault::RateLimit(AskedWait::Unsaid)),
+        (faults.overloaded, Fault::Overloaded(AskedWait::Unsaid)),
         (faults.server_error, Fault::ServerError),
-        (faults.unavailable, Fault::Unavailable),
+        (faults.unavailable, Fault::Unavailable(AskedWait::Unsaid)),
         (faults.reset, Fault::Reset),
         (faults.stall, Fault::Stall),
         (faults.truncated, Fault::Truncate),
@@ -115,10 +126,28 @@ fn faults(faults: &Faults) -> Vec<FaultRule> {
         (faults.malformed, Fault::MalformedJson),
         (faults.html, Fault::WebPage),
         (faults.out_of_credit, Fault::OutOfCredit),
+        (faults.silent, Fault::Silent),
+        (faults.keep_alive, Fault::KeepAlive),
+        (faults.reset_at_end, Fault::ResetAtEnd),
+        (faults.error_inside, inside(InsideAfter::Nothing)),
+        (faults.error_midway, inside(InsideAfter::Half)),
+        (faults.running_usage, Fault::RunningUsage),
+        (faults.doubled_usage, Fault::DoubledUsage),
     ];
-    let rule = |(permille, fault): (u64, Fault)| {
-        let millionths = u32::try_from(permille * 1_000).expect("at most 1,000 permille");
-        (millionths > 0).then(|| FaultRule::new(When::PerMillion(millionths), fault))
-    };
-    rates.into_iter().filter_map(rule).collect()
+    // Each rule is asked about the requests that the rules before it left.
+    let mut left = 1_000;
+    let mut rules = Vec::new();
+    for (permille, fault) in rates {
+        if permille > 0 {
+            let millionths = (permille * 1_000_000).div_ceil(left);
+            let millionths = u32::try_from(millionths).expect("at most all that are left");
+            rules.push(FaultRule::new(When::PerMillion(millionths), fault));
+            left -= permille;
+        }
+    }
+    rules
 }
+
+#[cfg(test)]
+#[path = "loopback_tests.rs"]
+mod tests;

@@ -1,7 +1,8 @@
 //! Reads `[models.ID.loopback]`: how the loopback server plays a model.
 //!
 //! Keys, all optional: `first_token_ms = [80, 200]`, `per_token_us = 2_000`,
-//! `output_tokens = [20, 120]`, `faults_permille = { overloaded = 5, reset = 1 }`.
+//! `output_tokens = [20, 120]`, `quota_permille = 500`, `enforced = "by_second"`,
+//! `faults_permille = { overloaded = 5, reset = 1 }`.
 //!
 //! Invariants: ranges run from the smaller to the larger, faults add up to at most all requests.
 //!
@@ -9,9 +10,16 @@
 
 use super::problems::Problems;
 use super::section::Field;
-use crate::catalog::{Faults, LoopbackEntry, Rule};
+use crate::catalog::{Enforced, Faults, LoopbackEntry, Rule};
 
-const KEYS: &[&str] = &["first_token_ms", "per_token_us", "output_tokens", "faults_permille"];
+const KEYS: &[&str] = &[
+    "first_token_ms",
+    "per_token_us",
+    "output_tokens",
+    "quota_permille",
+    "enforced",
+    "faults_permille",
+];
 const FAULTS: &[&str] = &[
     "rate_limited",
     "overloaded",
@@ -24,6 +32,13 @@ const FAULTS: &[&str] = &[
     "malformed",
     "html",
     "out_of_credit",
+    "silent",
+    "keep_alive",
+    "reset_at_end",
+    "error_inside",
+    "error_midway",
+    "running_usage",
+    "doubled_usage",
 ];
 /// An hour: an answer that takes longer tests nothing.
 const LATENCY_MS_MAX: u64 = 3_600_000;
@@ -40,6 +55,13 @@ pub(super) fn read(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Loo
     }
     if let Some(field) = section.optional("output_tokens") {
         entry.output_tokens = range(problems, &field, 1, OUTPUT_TOKENS_MAX)?;
+    }
+    if let Some(field) = section.optional("quota_permille") {
+        entry.quota_permille = field.number(problems, 1, 1_000)?;
+    }
+    if let Some(field) = section.optional("enforced") {
+        let words = [("as_stated", Enforced::AsStated), ("by_second", Enforced::BySecond)];
+        entry.enforced = field.word(problems, &words)?;
     }
     if let Some(field) = section.optional("faults_permille") {
         entry.faults_permille = faults(problems, &field)?;
@@ -81,6 +103,13 @@ fn faults(problems: &mut Problems<'_>, field: &Field<'_>) -> Option<Faults> {
         malformed: fault("malformed"),
         html: fault("html"),
         out_of_credit: fault("out_of_credit"),
+        silent: fault("silent"),
+        keep_alive: fault("keep_alive"),
+        reset_at_end: fault("reset_at_end"),
+        error_inside: fault("error_inside"),
+        error_midway: fault("error_midway"),
+        running_usage: fault("running_usage"),
+        doubled_usage: fault("doubled_usage"),
     };
     if sum > 1_000 {
         problems.push(&field.path, Rule::TooManyFaults { sum });

@@ -111,6 +111,21 @@ fn model_choices() {
         ),
         (
             "first_token_ms = [80, 200]",
+            "faults_permille = { reset = 600, keep_alife = 1 }",
+            "23: models.scribe.loopback.faults_permille.keep_alife: unknown key, did you mean `keep_alive`?",
+        ),
+        (
+            "first_token_ms = [80, 200]",
+            "quota_permille = 1_001",
+            "23: models.scribe.loopback.quota_permille: must be a whole number from 1 to 1000",
+        ),
+        (
+            "first_token_ms = [80, 200]",
+            "enforced = \"by_minute\"",
+            "23: models.scribe.loopback.enforced: `by_minute` is not allowed here; there is as_stated, by_second",
+        ),
+        (
+            "first_token_ms = [80, 200]",
             "faults_permille = { reset = 600, stall = 401 }",
             "23: models.scribe.loopback.faults_permille: faults add up to 1001 of 1000 requests",
         ),

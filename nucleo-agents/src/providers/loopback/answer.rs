@@ -3,13 +3,15 @@
 //! Invariants: every body that is whole states its length; errors have the typed form of the OpenAI
 //! wire; a 429 states its wait twice, in whole seconds (rounded up) and in milliseconds.
 //!
-//! Not here: when they are sent (`serving`).
+//! Not here: when they are sent (`serving`, `flow`).
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::config::Dimension;
+use super::fault::InsideError;
+use super::injected::WORDS;
 use super::quota::{Amounts, Refused, Shown};
 use crate::transport::BodyStream;
 
@@ -124,10 +126,32 @@ impl Completion {
         body
     }
 
-    /// One event with a piece of text, or, without one, the event that names the finish.
-    pub(super) fn event(&self, delta: &Value, finish: Option<&str>) -> Bytes {
+    /// One event with a piece of text, or, without one, the event that names the finish; with the
+    /// usage so far, where each event tells it.
+    pub(super) fn event(
+        &self,
+        delta: &Value,
+        finish: Option<&str>,
+        so_far: Option<Amounts>,
+    ) -> Bytes {
         let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish});
-        event(&self.frame("chat.completion.chunk", json!([choice])))
+        let mut body = self.frame("chat.completion.chunk", json!([choice]));
+        if let Some(usage) = so_far {
+            body["usage"] = usage_json(usage);
+        }
+        event(&body)
+    }
+
+    /// A whole body that says error, after half of the text or before any.
+    pub(super) fn failed(&self, says: InsideError, half: Option<&str>) -> Value {
+        let mut body = half.map_or_else(|| json!({}), |text| self.whole(text, "error", None));
+        body["error"] = inside(says);
+        body
+    }
+
+    /// The event that says error.
+    pub(super) fn failed_event(says: InsideError) -> Bytes {
+        event(&json!({"error": inside(says)}))
     }
 
     /// The event that tells usage.
@@ -151,6 +175,15 @@ impl Completion {
 pub(super) const DONE: &str = "data: [DONE]\n\n";
 /// A fixed moment: answers don't depend on when they are asked for.
 const CREATED: u64 = 1_767_225_600;
+
+fn inside(says: InsideError) -> Value {
+    let (kind, code) = match says {
+        InsideError::RateLimit => ("requests", Some("rate_limit_exceeded")),
+        InsideError::Overload => ("overloaded_error", None),
+        InsideError::ServerError => ("server_error", None),
+    };
+    json!({"message": WORDS, "type": kind, "param": null, "code": code})
+}
 
 fn event(body: &Value) -> Bytes {
     format!("data: {body}\n\n").into()

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::fault::ODD;
+use super::deck::ODD;
 use super::prose::Prose;
 use super::tokens::{TOKENS_A_MESSAGE, text_tokens};
 use crate::providers::openai::OUTPUT_TOKENS_HINT;

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::fault::FaultRule;
+use crate::wire::WallClock;
 
 /// A loopback server.
 ///
@@ -30,6 +31,7 @@ pub struct LoopbackConfig {
     pub(super) seed: u64,
     pub(super) faults: Vec<FaultRule>,
     pub(super) connections_max: usize,
+    pub(super) wall_clock: WallClock,
 }
 
 /// One model of a loopback server. Without quotas it takes everything; without a price it is free.
@@ -37,6 +39,8 @@ pub struct LoopbackConfig {
 pub struct LoopbackModel {
     pub(super) wire_id: Arc<str>,
     pub(super) quotas: Vec<Quota>,
+    pub(super) quota_permille: u32,
+    pub(super) enforced: Enforced,
     pub(super) shares: Option<Box<str>>,
     pub(super) concurrent_max: Option<u64>,
     pub(super) settle: Settle,
@@ -65,6 +69,17 @@ pub struct Quota {
     pub(super) amount: u64,
     pub(super) period_s: u64,
     pub(super) burst_s: u64,
+}
+
+/// How a minute's quota is enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Enforced {
+    /// As it is stated: its burst may go at once.
+    #[default]
+    AsStated,
+    /// By the second: a sixtieth of it may go at once, at least one request or token. What a
+    /// provider does that means a rate where its manual says a minute. Days and seconds stay.
+    BySecond,
 }
 
 /// What happens at the end to tokens that were taken and not used.
@@ -132,7 +147,13 @@ impl LoopbackConfig {
     #[must_use]
     pub fn new(models: impl IntoIterator<Item = LoopbackModel>) -> Self {
         let models = models.into_iter().collect();
-        Self { models, seed: 0, faults: Vec::new(), connections_max: 16_384 }
+        Self {
+            models,
+            seed: 0,
+            faults: Vec::new(),
+            connections_max: 16_384,
+            wall_clock: nucleo_harness::runtime::system_wall,
+        }
     }
 
     /// With this seed: answers, latencies and random faults follow from it.
@@ -146,6 +167,14 @@ impl LoopbackConfig {
     #[must_use]
     pub fn fault(mut self, rule: FaultRule) -> Self {
         self.faults.push(rule);
+        self
+    }
+
+    /// With this wall clock, read once, when the server starts: the dates that it sends go on from
+    /// there. The system's unless set.
+    #[must_use]
+    pub const fn wall_clock(mut self, clock: WallClock) -> Self {
+        self.wall_clock = clock;
         self
     }
 
@@ -164,6 +193,8 @@ impl LoopbackModel {
         Self {
             wire_id: wire_id.into(),
             quotas: Vec::new(),
+            quota_permille: 1_000,
+            enforced: Enforced::AsStated,
             shares: None,
             concurrent_max: None,
             settle: Settle::Actual,
@@ -177,6 +208,22 @@ impl LoopbackModel {
     #[must_use]
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
+        self
+    }
+
+    /// With so many thousandths of its quotas in force, whatever it says of itself elsewhere: 500 is
+    /// a server that is stricter by half than its client was told. Rounded down, and at least one at
+    /// a time; 0 lets nothing through. How many requests there may be at a time stays.
+    #[must_use]
+    pub const fn quota_permille(mut self, permille: u32) -> Self {
+        self.quota_permille = permille;
+        self
+    }
+
+    /// With its minute's quotas enforced so.
+    #[must_use]
+    pub const fn enforced(mut self, enforced: Enforced) -> Self {
+        self.enforced = enforced;
         self
     }
 
@@ -257,6 +304,16 @@ impl Quota {
     pub const fn burst_s(mut self, seconds: u64) -> Self {
         self.burst_s = seconds;
         self
+    }
+}
+
+impl Enforced {
+    /// The quota as it is enforced.
+    pub(super) fn of(self, quota: Quota) -> Quota {
+        match self {
+            Self::BySecond if quota.period_s == 60 => quota.burst_s(quota.burst_s.min(1)),
+            Self::AsStated | Self::BySecond => quota,
+        }
     }
 }
 

@@ -3,26 +3,29 @@
 //! Invariants: one lock, held for arithmetic only; a request is counted when it arrives, and ends
 //! in exactly one way; a refused one takes nothing from any quota.
 //!
-//! Not here: sockets (`server`), the work of a request that was taken (`serving`).
+//! Not here: sockets (`server`), the work of a request that was taken (`serving`, `flow`), which
+//! faults there are (`fault`) and when they happen (`deck`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use fastrand::Rng;
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
 use serde_json::json;
 
 use super::answer::{self, Completion};
 use super::asked::{Asked, BadRequest};
 use super::clock::ServerClock;
 use super::config::{LoopbackConfig, LoopbackError, LoopbackModel};
-use super::fault::{Fault, FaultDeck};
+use super::deck::{Arrival, FaultDeck};
+use super::fault::Fault;
+use super::injected;
 use super::ledger::{Books, Ended, Ledger};
 use super::quota::{Amounts, Quotas};
 use super::schema;
 use super::serving::{Answering, Open, Pace, Serving, Text};
 use super::tokens::{BYTES_A_TOKEN, text_tokens};
-use crate::transport::{BodyStream, BrokenAt, InMemory, Transport, TransportError};
+use crate::transport::{BodyStream, InMemory, Transport, TransportError};
 use crate::wire::Streaming;
 
 /// A loopback model server. Cloning gives another handle to the same one.
@@ -59,6 +62,10 @@ struct State {
     books: Books,
     deck: FaultDeck,
     epoch: u64,
+    /// When the epoch began.
+    since_ns: u64,
+    /// What the server's date is ahead, or behind when negative.
+    jumped_ms: i64,
 }
 
 impl Engine {
@@ -70,7 +77,7 @@ impl Engine {
         if config.models.is_empty() {
             return Err(LoopbackError::NoModel);
         }
-        let clock = ServerClock::start();
+        let clock = ServerClock::start(config.wall_clock);
         let (mut quotas, mut quotas_of): (Vec<Quotas>, Vec<usize>) = (Vec::new(), Vec::new());
         for (place, model) in config.models.iter().enumerate() {
             model.check()?;
@@ -89,7 +96,9 @@ impl Engine {
             }
         }
         let deck = FaultDeck::new(&config.faults, config.seed);
-        let state = Mutex::new(State { quotas, books: Books::default(), deck, epoch: 0 });
+        let books = Books::default();
+        let state = State { quotas, books, deck, epoch: 0, since_ns: clock.now_ns(), jumped_ms: 0 };
+        let state = Mutex::new(state);
         Ok(Self(Arc::new(Inner { config, quotas_of, clock, state })))
     }
 
@@ -99,15 +108,50 @@ impl Engine {
         self.state().books.shown()
     }
 
-    /// Empties the books, fills the quotas, begins the faults anew. Requests under way end
-    /// normally, but are in no books.
+    /// Empties the books, fills the quotas, sets the clock right, begins the faults anew: all as at
+    /// the start. Requests under way end normally, but are in no books.
     pub fn reset(&self) {
-        let now_ns = self.now_ns();
         let mut state = self.state();
+        let now_ns = self.now_ns();
         state.books = Books::default();
         state.deck.reset();
         state.epoch += 1;
+        state.since_ns = now_ns;
+        state.jumped_ms = 0;
         state.quotas.iter_mut().for_each(|quotas| quotas.refill(now_ns));
+    }
+
+    /// From now on `permille` of every model's quotas is in force, 1,000 being all of them; it
+    /// replaces what the configuration says, until a [`Engine::reset`]. What a bucket holds above
+    /// its new cap is gone; what it holds below stays, and comes back at the new rate.
+    ///
+    /// ```
+    /// use nucleo_agents::providers::loopback::{Engine, LoopbackConfig, LoopbackModel};
+    /// let engine = Engine::new(LoopbackConfig::new([LoopbackModel::new("small-1")])).unwrap();
+    /// engine.set_quota_permille(200); // a bad hour
+    /// engine.set_quota_permille(1_000); // and its end
+    /// ```
+    pub fn set_quota_permille(&self, permille: u32) {
+        let mut state = self.state();
+        let now_ns = self.now_ns();
+        state.quotas.iter_mut().for_each(|quotas| quotas.set_permille(permille, now_ns));
+    }
+
+    /// The server's clock jumps by so many milliseconds, backward when negative.
+    ///
+    /// The dates that it sends jump along. For its quotas a jump forward is time that passed at
+    /// once, and fills them up to their bursts; a jump backward is no time at all: they go on
+    /// from where they are. (Were they to stand still until the old time is reached again, each
+    /// wait that a 429 names would be too short by the jump.) Work under way takes as long as it
+    /// takes.
+    ///
+    /// ```
+    /// use nucleo_agents::providers::loopback::{Engine, LoopbackConfig, LoopbackModel};
+    /// let engine = Engine::new(LoopbackConfig::new([LoopbackModel::new("small-1")])).unwrap();
+    /// engine.jump_clock(-3_600_000);
+    /// ```
+    pub fn jump_clock(&self, by_ms: i64) {
+        self.state().jump(by_ms);
     }
 
     /// A transport that reaches this server without a socket, whatever the address.
@@ -125,6 +169,14 @@ impl Engine {
         &self,
         request: Request<Bytes>,
     ) -> Result<Response<BodyStream>, TransportError> {
+        let mut answer = self.route(request).await?;
+        // Some faults date their answers themselves.
+        let date = || self.0.clock.date(self.state().jumped_ms).header();
+        answer.headers_mut().entry(header::DATE).or_insert_with(date);
+        Ok(answer)
+    }
+
+    async fn route(&self, request: Request<Bytes>) -> Result<Response<BodyStream>, TransportError> {
         let (head, body) = request.into_parts();
         Ok(match (&head.method, head.uri.path()) {
             (&Method::POST, "/v1/chat/completions") => {
@@ -153,12 +205,8 @@ impl Engine {
     ) -> Result<Response<BodyStream>, TransportError> {
         let asked = Asked::read(&body, headers, self.0.config.seed);
         drop(body);
-        let (number, fault) = {
-            let mut state = self.state();
-            state.books.arrived();
-            state.deck.draw(asked.as_ref().map_or("", |asked| &asked.last_text))
-        };
-        let mut answer = match self.instead(fault) {
+        let (number, fault) = self.arrive(asked.as_ref().ok());
+        let mut answer = match fault.and_then(|fault| self.instead(fault)) {
             Some(instead) => self.booked(instead),
             None => match asked {
                 Ok(asked) => self.ask(asked, fault).await,
@@ -172,40 +220,31 @@ impl Engine {
         Ok(answer)
     }
 
+    /// Books a request that arrives, and draws its fault; one of the clock happens at once.
+    fn arrive(&self, asked: Option<&Asked>) -> (u64, Option<Fault>) {
+        let mut state = self.state();
+        let since_ns = self.now_ns().saturating_sub(state.since_ns);
+        let arrival = Arrival {
+            model: asked.map_or("", |asked| &asked.model),
+            text: asked.map_or("", |asked| &asked.last_text),
+            at_ms: since_ns / 1_000_000,
+        };
+        state.books.arrived();
+        let (number, fault) = state.deck.draw(arrival);
+        if let Some(fault @ Fault::ClockJump { by_ms }) = fault {
+            state.books.played(fault);
+            state.jump(by_ms);
+            return (number, None);
+        }
+        (number, fault)
+    }
+
     /// The answer of a fault that comes instead of any work.
-    fn instead(
-        &self,
-        fault: Option<Fault>,
-    ) -> Option<Result<Response<BodyStream>, TransportError>> {
-        let words = "injected on request";
-        Some(Ok(match fault? {
-            Fault::RateLimit { retry_after_ms } => {
-                let mut answer = answer::error(429, "requests", Some("rate_limit_exceeded"), words);
-                if let Some(ms) = retry_after_ms {
-                    answer::retry_after(answer.headers_mut(), ms);
-                }
-                answer
-            }
-            Fault::OutOfCredit => {
-                answer::error(429, "insufficient_quota", Some("insufficient_quota"), words)
-            }
-            Fault::Overloaded => answer::error(529, "overloaded_error", None, words),
-            Fault::ServerError => answer::error(500, "server_error", None, words),
-            Fault::Unavailable => answer::error(503, "overloaded_error", None, words),
-            Fault::WebPage => {
-                let page = "<!doctype html><title>Proxy</title><p>Please sign in.</p>";
-                answer::whole(StatusCode::OK, "text/html; charset=utf-8", page)
-            }
-            Fault::Reset => {
-                return Some(Err(TransportError::broken(BrokenAt::BeforeHead, words)));
-            }
-            Fault::Silent
-            | Fault::Stall
-            | Fault::Truncate
-            | Fault::MissingUsage
-            | Fault::MalformedJson
-            | Fault::DoubledUsage => return None,
-        }))
+    fn instead(&self, fault: Fault) -> Option<Result<Response<BodyStream>, TransportError>> {
+        let mut state = self.state();
+        let instead = injected::instead(fault, self.0.clock.date(state.jumped_ms))?;
+        state.books.played(fault);
+        Some(instead)
     }
 
     /// Books an answer that took nothing and costs nothing.
@@ -257,19 +296,22 @@ impl Engine {
         let model = &self.0.config.models[place];
         let mut draws = Rng::with_seed(asked.hash);
         let (text, mut output, finish) = plan(model, &mut draws, &asked);
-        if matches!(fault, Some(Fault::Silent | Fault::Stall)) {
+        if matches!(fault, Some(Fault::Silent | Fault::Stall | Fault::KeepAlive)) {
             output = 0;
         }
         let taken = Amounts { input: asked.input_tokens, output: asked.max_output };
-        let now_ns = self.now_ns();
         let mut limits = HeaderMap::new();
-        let (epoch, outcome) = {
+        let (now_ns, epoch, outcome) = {
             let mut state = self.state();
-            let epoch = state.epoch;
+            // Read under the lock: a bucket is never asked about a time before its last one.
+            let now_ns = self.now_ns();
             let quotas = &mut state.quotas[self.0.quotas_of[place]];
             let outcome = quotas.take(taken, now_ns);
             answer::limits(&mut limits, &quotas.shown(now_ns));
-            (epoch, outcome)
+            if let (Some(fault), Ok(())) = (fault, &outcome) {
+                state.books.played(fault);
+            }
+            (now_ns, state.epoch, outcome)
         };
         if let Err(refused) = outcome {
             return (Err(answer::refused(&model.wire_id, refused)), limits);
@@ -292,8 +334,8 @@ impl Engine {
         ended: Ended,
         used: Amounts,
     ) {
-        let now_ns = self.now_ns();
         let mut state = self.state();
+        let now_ns = self.now_ns();
         state.quotas[self.0.quotas_of[model]].settle(taken, used, now_ns);
         if state.epoch == epoch {
             state.books.ended(ended);
@@ -322,6 +364,14 @@ impl Engine {
     /// A panic under the lock is our bug, told where it happened; the books stay readable.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn jump(&mut self, by_ms: i64) {
+        self.jumped_ms = self.jumped_ms.saturating_add(by_ms);
+        let forward_ns = u128::try_from(by_ms).unwrap_or(0) * 1_000_000;
+        self.quotas.iter_mut().for_each(|quotas| quotas.pass(forward_ns));
     }
 }
 

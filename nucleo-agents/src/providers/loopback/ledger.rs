@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::config::LoopbackPrice;
+use super::fault::Fault;
 use super::quota::Amounts;
 
 /// The server's books at one moment.
@@ -39,6 +40,10 @@ pub struct Ledger {
     pub output_tokens: u64,
     /// Billed amounts as exact decimals, by currency: `{"USD": "0.0132"}`.
     pub billed: BTreeMap<Box<str>, String>,
+    /// Faults that were played, by [name](super::Fault::name): not those that fell on a request
+    /// which a quota refused, or which asked for nothing that is served here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub faults: BTreeMap<&'static str, u64>,
 }
 
 /// How a request ended, for the books.
@@ -58,11 +63,16 @@ pub(super) struct Books {
     failed: u64,
     tokens: [u64; 2],
     atto: BTreeMap<Box<str>, i128>,
+    faults: BTreeMap<&'static str, u64>,
 }
 
 impl Books {
     pub(super) fn arrived(&mut self) {
         self.requests += 1;
+    }
+
+    pub(super) fn played(&mut self, fault: Fault) {
+        *self.faults.entry(fault.name()).or_default() += 1;
     }
 
     pub(super) fn ended(&mut self, ended: Ended) {
@@ -96,6 +106,7 @@ impl Books {
             input_tokens: self.tokens[0],
             output_tokens: self.tokens[1],
             billed: self.atto.iter().map(|(code, atto)| (code.clone(), decimal(*atto))).collect(),
+            faults: self.faults.clone(),
         }
     }
 }

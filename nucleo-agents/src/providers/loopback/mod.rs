@@ -19,7 +19,11 @@
 //!   answer satisfies it (see `schema` for what it knows), padded with spaces up to the length asked.
 //! * Billed is what was produced: a call whose client went away costs its input and the output
 //!   produced until then; one that failed before any work costs nothing ([`Fault`] says which).
-//! * `GET /v1/models`, `GET /ledger`, `POST /reset` (ledger, quotas and faults as at the start).
+//! * Its quotas may be less than its client was told ([`LoopbackModel::quota_permille`],
+//!   [`Engine::set_quota_permille`]) or enforced by the second ([`Enforced`]), and its clock may jump
+//!   ([`Engine::jump_clock`]). Every answer has a `date`.
+//! * `GET /v1/models`, `GET /ledger`, `POST /reset` (ledger, quotas, clock and faults as at the
+//!   start).
 //!
 //! Not here: the Anthropic wire, tools, checking keys (any key will do).
 
@@ -28,8 +32,11 @@ mod asked;
 mod bucket;
 mod clock;
 mod config;
+mod deck;
 mod engine;
 mod fault;
+mod flow;
+mod injected;
 mod ledger;
 mod prose;
 mod quota;
@@ -41,10 +48,11 @@ mod tests;
 mod tokens;
 
 pub use config::{
-    Dimension, Latency, LoopbackConfig, LoopbackError, LoopbackModel, LoopbackPrice, Quota, Settle,
+    Dimension, Enforced, Latency, LoopbackConfig, LoopbackError, LoopbackModel, LoopbackPrice,
+    Quota, Settle,
 };
 pub use engine::{Engine, in_memory};
-pub use fault::{Fault, FaultRule, When};
+pub use fault::{AskedWait, Fault, FaultRule, InsideAfter, InsideError, When};
 pub use ledger::Ledger;
 pub use server::Loopback;
 pub use tokens::{TOKENS_A_MESSAGE, count_tokens, prompt_of_tokens};

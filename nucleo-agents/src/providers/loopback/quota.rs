@@ -1,7 +1,8 @@
 //! All quotas of a model, asked and taken together.
 //!
 //! Invariants: a request takes from every bucket or from none; what it took is settled once, at its
-//! end; requests are never given back.
+//! end; requests are never given back. A share of the quotas, or a jump of the clock, concerns every
+//! bucket alike; how many requests there may be at a time is no quota and stays as it is.
 //!
 //! Not here: one bucket's arithmetic (`bucket`), the words of a 429 (`answer`).
 
@@ -12,6 +13,8 @@ use super::config::{Dimension, LoopbackModel, Quota, Settle};
 #[derive(Debug)]
 pub(super) struct Quotas {
     buckets: Vec<(Quota, Bucket)>,
+    /// What is in force of them at the start.
+    permille: u32,
     concurrent: u64,
     concurrent_max: Option<u64>,
     settle: Settle,
@@ -49,20 +52,35 @@ pub(super) struct Shown {
 
 impl Quotas {
     pub(super) fn of(model: &LoopbackModel, now_ns: u64) -> Self {
-        let bucket = |quota: &Quota| (*quota, Bucket::full(quota, now_ns));
+        let permille = model.quota_permille;
+        let bucket = |quota: &Quota| {
+            let quota = model.enforced.of(*quota);
+            (quota, Bucket::full(&quota, permille, now_ns))
+        };
         Self {
             buckets: model.quotas.iter().map(bucket).collect(),
+            permille,
             concurrent: 0,
             concurrent_max: model.concurrent_max,
             settle: model.settle,
         }
     }
 
-    /// Fills every bucket; requests under way stay under way.
+    /// Fills every bucket, as at the start; requests under way stay under way.
     pub(super) fn refill(&mut self, now_ns: u64) {
         for (quota, bucket) in &mut self.buckets {
-            *bucket = Bucket::full(quota, now_ns);
+            *bucket = Bucket::full(quota, self.permille, now_ns);
         }
+    }
+
+    /// From now on so many thousandths of each quota are in force.
+    pub(super) fn set_permille(&mut self, permille: u32, now_ns: u64) {
+        self.buckets.iter_mut().for_each(|(_, bucket)| bucket.set_permille(permille, now_ns));
+    }
+
+    /// So much time passed at once.
+    pub(super) fn pass(&mut self, ns: u128) {
+        self.buckets.iter_mut().for_each(|(_, bucket)| bucket.pass(ns));
     }
 
     /// Takes `asked` from every bucket, or nothing from any and says which one waits longest.
@@ -76,7 +94,7 @@ impl Quotas {
             let wait_ns = bucket.wait_ns(units, now_ns);
             let order = wait_ns.unwrap_or(u64::MAX);
             if order > worst.map_or(0, |(order, _)| order) {
-                let (dimension, limit) = (quota.dimension, quota.amount);
+                let (dimension, limit) = (quota.dimension, bucket.limit());
                 worst = Some((order, Refused::Quota { dimension, limit, asked: units, wait_ns }));
             }
         }
@@ -108,7 +126,8 @@ impl Quotas {
         minutes
             .map(|(quota, bucket)| {
                 let (remaining, full_in_ns) = bucket.shown(now_ns);
-                Shown { dimension: quota.dimension, limit: quota.amount, remaining, full_in_ns }
+                let (dimension, limit) = (quota.dimension, bucket.limit());
+                Shown { dimension, limit, remaining, full_in_ns }
             })
             .collect()
     }

@@ -4,18 +4,18 @@
 //! before its last byte is handed over, so that a client which then asks again finds the room it
 //! gave back; dropped before, the client has gone, and what was produced until then is billed.
 //!
-//! Not here: whether it is taken (`engine`), the bytes (`answer`).
+//! Not here: whether it is taken (`engine`), the bytes (`answer`), an answer in events (`flow`).
 
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::{Response, StatusCode};
-use serde_json::json;
 
-use super::answer::{self, Completion, DONE};
+use super::answer::{self, Completion};
 use super::asked::UsageInStream;
+use super::clock::ServerClock;
 use super::config::Latency;
 use super::engine::Engine;
-use super::fault::Fault;
+use super::fault::{Fault, InsideAfter};
 use super::ledger::Ended;
 use super::prose::Prose;
 use super::quota::Amounts;
@@ -101,7 +101,7 @@ impl Pace {
 
 impl Text {
     /// The next `tokens` of it.
-    fn next(&mut self, tokens: u64) -> String {
+    pub(super) fn next(&mut self, tokens: u64) -> String {
         let bytes = usize::try_from(tokens.saturating_mul(BYTES_A_TOKEN)).expect("fits in memory");
         match self {
             Self::Prose(prose) => prose.next(bytes),
@@ -117,13 +117,13 @@ impl Text {
 
 impl Serving {
     /// Ends it: settled and booked as `ended`, with `used` billed.
-    fn end(&mut self, ended: Ended, used: Amounts) {
+    pub(super) fn end(&mut self, ended: Ended, used: Amounts) {
         assert_eq!(self.open, Open::Open, "a request ends once");
         self.open = Open::Ended;
         self.engine.end(self.model, self.epoch, self.taken, ended, used);
     }
 
-    const fn used(&self, output: u64) -> Amounts {
+    pub(super) const fn used(&self, output: u64) -> Amounts {
         Amounts { input: self.taken.input, output }
     }
 }
@@ -143,48 +143,57 @@ impl Answering {
         let output = self.serving.output;
         match self.fault {
             Some(Fault::Silent) => std::future::pending::<()>().await,
-            Some(Fault::Stall) => {
-                let stalled = BodyStream::new(stream::once(self.stall()));
-                return answer::of(StatusCode::OK, "application/json", stalled);
-            }
+            Some(Fault::Stall) => return json_body(BodyStream::new(stream::once(self.stall()))),
+            Some(Fault::KeepAlive) => return json_body(self.kept_alive("\n")),
             _ => {}
         }
-        let clock = self.serving.engine.clock();
-        let until = if self.fault == Some(Fault::Truncate) { output / 2 } else { output };
-        clock.reach(self.serving.pace.at_ns(until)).await;
+        let until = self.breaks_at().unwrap_or(output);
+        self.reach(until).await;
+        if let Some(Fault::ErrorInside { says, after }) = self.fault {
+            let half = (after == InsideAfter::Half).then(|| self.text.next(until));
+            let body = self.completion.failed(says, half.as_deref());
+            self.serving.end(Ended::Failed, self.used_until(until));
+            return answer::json(StatusCode::OK, &body);
+        }
         let text = self.text.next(output);
         let used = self.used_as_told();
         let told = (self.fault != Some(Fault::MissingUsage)).then_some(used);
         let mut body = self.completion.whole(&text, self.finish, told).to_string();
-        if self.fault == Some(Fault::Truncate) {
-            self.serving.end(Ended::Failed, self.serving.used(until));
-            body.truncate(floor_char(&body, body.len() / 2));
-            let cut = TransportError::broken(BrokenAt::InBody, "cut on request");
-            let half = BodyStream::pieces(vec![Ok(body.into()), Err(cut)]);
-            return answer::of(StatusCode::OK, "application/json", half);
-        }
-        if self.fault == Some(Fault::MalformedJson) {
+        if matches!(self.fault, Some(Fault::Truncate | Fault::MalformedJson)) {
             body.truncate(floor_char(&body, body.len() / 2));
         }
-        self.serving.end(Ended::Answered, used);
-        answer::whole(StatusCode::OK, "application/json", body)
+        match self.fault {
+            Some(Fault::Truncate) => {
+                self.serving.end(Ended::Failed, self.used_until(until));
+                json_body(BodyStream::pieces(vec![Ok(body.into()), Err(cut())]))
+            }
+            Some(Fault::ResetAtEnd) => {
+                self.serving.end(Ended::Answered, used);
+                let clock = self.serving.engine.clock();
+                let all = stream::once(std::future::ready(Ok(body.into())));
+                json_body(BodyStream::new(all.chain(stream::once(broken_later(clock)))))
+            }
+            _ => {
+                self.serving.end(Ended::Answered, used);
+                answer::whole(StatusCode::OK, "application/json", body)
+            }
+        }
     }
 
-    /// Answers in events, working as it goes.
-    pub(super) async fn pieces(self) -> Response<BodyStream> {
-        if self.fault == Some(Fault::Silent) {
-            std::future::pending::<()>().await;
+    /// After how many tokens the answer's fault breaks it, if it does.
+    pub(super) const fn breaks_at(&self) -> Option<u64> {
+        let output = self.serving.output;
+        match self.fault {
+            Some(Fault::Stall | Fault::ErrorInside { after: InsideAfter::Nothing, .. }) => Some(0),
+            Some(Fault::Truncate) => Some(output / 2),
+            Some(Fault::ErrorInside { after: InsideAfter::Half, .. }) => Some(output.div_ceil(2)),
+            _ => None,
         }
-        let flow = Flow { answering: self, produced: 0, step: Step::Opening };
-        let events = stream::unfold(Some(flow), |flow| async {
-            let mut flow = flow?;
-            match flow.next().await {
-                Ok(Some(bytes)) => Some((Ok(bytes), Some(flow))),
-                Ok(None) => None,
-                Err(cut) => Some((Err(cut), None)),
-            }
-        });
-        answer::of(StatusCode::OK, "text/event-stream", BodyStream::new(events))
+    }
+
+    /// Returns when so many tokens are there.
+    pub(super) async fn reach(&self, tokens: u64) {
+        self.serving.engine.clock().reach(self.serving.pace.at_ns(tokens)).await;
     }
 
     /// Never yields; dropped with the connection, it ends the request.
@@ -194,7 +203,27 @@ impl Answering {
         Ok(Bytes::new())
     }
 
-    fn used_as_told(&self) -> Amounts {
+    /// Yields `sign` again and again; dropped with the connection, it ends the request.
+    pub(super) fn kept_alive(self, sign: &'static str) -> BodyStream {
+        let began_ns = self.serving.engine.now_ns();
+        BodyStream::new(stream::unfold((self, began_ns), move |(answering, last_ns)| async move {
+            let next_ns = last_ns.saturating_add(KEEP_ALIVE_NS);
+            answering.serving.engine.clock().reach(next_ns).await;
+            Some((Ok(Bytes::from_static(sign.as_bytes())), (answering, next_ns)))
+        }))
+    }
+
+    /// What is billed of an answer that its fault broke after `output` tokens.
+    pub(super) const fn used_until(&self, output: u64) -> Amounts {
+        match self.fault {
+            Some(Fault::ErrorInside { after: InsideAfter::Nothing, .. }) => {
+                Amounts { input: 0, output: 0 }
+            }
+            _ => self.serving.used(output),
+        }
+    }
+
+    pub(super) fn used_as_told(&self) -> Amounts {
         let used = self.serving.used(self.serving.output);
         if self.fault == Some(Fault::DoubledUsage) {
             return Amounts { input: used.input * 2, output: used.output * 2 };
@@ -203,81 +232,23 @@ impl Answering {
     }
 }
 
-/// A streamed answer between two of its events.
-struct Flow {
-    answering: Answering,
-    produced: u64,
-    step: Step,
+fn json_body(body: BodyStream) -> Response<BodyStream> {
+    answer::of(StatusCode::OK, "application/json", body)
 }
 
-/// Which event comes next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Opening,
-    Text,
-    Finish,
-    Done,
+/// A connection that breaks inside an answer.
+pub(super) fn cut() -> TransportError {
+    TransportError::broken(BrokenAt::InBody, "cut on request")
 }
 
-/// Tokens in one event: enough to keep events few, few enough to look like a stream.
-const TOKENS_AN_EVENT: u64 = 16;
-
-impl Flow {
-    async fn next(&mut self) -> Result<Option<Bytes>, TransportError> {
-        match self.step {
-            Step::Opening => {
-                self.step = Step::Text;
-                let opening = json!({"role": "assistant", "content": "", "refusal": null});
-                Ok(Some(self.answering.completion.event(&opening, None)))
-            }
-            Step::Text => self.text().await.map(Some),
-            Step::Finish => Ok(Some(self.finish())),
-            Step::Done => Ok(None),
-        }
-    }
-
-    async fn text(&mut self) -> Result<Bytes, TransportError> {
-        let fault = self.answering.fault;
-        let output = self.answering.serving.output;
-        if fault == Some(Fault::Stall) {
-            std::future::pending::<()>().await;
-        }
-        if fault == Some(Fault::Truncate) && self.produced >= output / 2 {
-            let used = self.answering.serving.used(self.produced);
-            self.answering.serving.end(Ended::Failed, used);
-            return Err(TransportError::broken(BrokenAt::InBody, "cut on request"));
-        }
-        let tokens = TOKENS_AN_EVENT.min(output - self.produced);
-        let serving = &self.answering.serving;
-        serving.engine.clock().reach(serving.pace.at_ns(self.produced + tokens)).await;
-        self.produced += tokens;
-        if self.produced == output {
-            self.step = Step::Finish;
-        }
-        let piece = json!({"content": self.answering.text.next(tokens)});
-        let mut event = self.answering.completion.event(&piece, None);
-        if fault == Some(Fault::MalformedJson) && self.produced >= output / 2 {
-            event = Bytes::from("data: {\"choices\": [{\"del\n\n");
-        }
-        Ok(event)
-    }
-
-    /// The finish, the usage and the end mark go out together: a client that reads the mark finds
-    /// the body ended, and can use the connection again.
-    fn finish(&mut self) -> Bytes {
-        self.step = Step::Done;
-        let answering = &mut self.answering;
-        let used = answering.used_as_told();
-        answering.serving.end(Ended::Answered, used);
-        let mut last = answering.completion.event(&json!({}), Some(answering.finish)).to_vec();
-        let told = answering.usage_in_stream == UsageInStream::Told;
-        if told && answering.fault != Some(Fault::MissingUsage) {
-            last.extend_from_slice(&answering.completion.usage_event(used));
-        }
-        last.extend_from_slice(DONE.as_bytes());
-        last.into()
-    }
+/// The same, once what was handed over before is on its way.
+pub(super) async fn broken_later(clock: ServerClock) -> Result<Bytes, TransportError> {
+    clock.let_bytes_leave().await;
+    Err(cut())
 }
+
+/// Between two signs of life of a server that does nothing else.
+const KEEP_ALIVE_NS: u64 = 15_000_000_000;
 
 fn floor_char(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {

@@ -81,14 +81,26 @@ async fn the_ledger_is_the_sum_of_what_was_told() {
     assert_eq!(server.ledger(), Ledger::default());
 }
 
-const LATER: Fault = Fault::RateLimit { retry_after_ms: Some(1_500) };
+const LATER: Fault = Fault::RateLimit(AskedWait::Both(1_500));
 
 /// Fault, name, class, end, and whether work was done and billed.
 const FAULTS: [(Fault, &str, FailureClass, EndsAt, u64); 9] = [
     (LATER, "rate_limited", FailureClass::RateLimit, EndsAt::RateLimited, 0),
     (Fault::OutOfCredit, "out_of_credit", FailureClass::OutOfCredit, EndsAt::ErrorAnswer, 0),
-    (Fault::Overloaded, "overloaded", FailureClass::Overload, EndsAt::ErrorAnswer, 0),
-    (Fault::Unavailable, "overloaded", FailureClass::Overload, EndsAt::ErrorAnswer, 0),
+    (
+        Fault::Overloaded(AskedWait::Unsaid),
+        "overloaded",
+        FailureClass::Overload,
+        EndsAt::ErrorAnswer,
+        0,
+    ),
+    (
+        Fault::Unavailable(AskedWait::Unsaid),
+        "overloaded",
+        FailureClass::Overload,
+        EndsAt::ErrorAnswer,
+        0,
+    ),
     (Fault::ServerError, "server_error", FailureClass::Transient, EndsAt::ErrorAnswer, 0),
     (Fault::Reset, "broken", FailureClass::Transient, EndsAt::Incomplete, 0),
     (Fault::WebPage, "html", FailureClass::Transient, EndsAt::ErrorAnswer, 0),
@@ -140,8 +152,10 @@ async fn a_client_that_goes_away_ends_its_work() {
     for (streaming, fault) in [
         (Streaming::Whole, Fault::Silent),
         (Streaming::Whole, Fault::Stall),
+        (Streaming::Whole, Fault::KeepAlive),
         (Streaming::Pieces, Fault::Silent),
         (Streaming::Pieces, Fault::Stall),
+        (Streaming::Pieces, Fault::KeepAlive),
     ] {
         let model = priced().quota(Quota::per_day(Dimension::Tokens, 104)).concurrent_max(1);
         let rule = FaultRule::new(When::First(1), fault);

@@ -1,4 +1,8 @@
 //! The server as its clients meet it: over real HTTP, and in virtual time without a socket.
 
+mod clock;
+mod faults;
 mod http;
+mod quotas;
 mod support;
+mod wire;

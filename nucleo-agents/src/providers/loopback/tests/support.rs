@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::super::*;
 use crate::providers::Provider as _;
 use crate::providers::openai::{OpenAi, OpenAiConfig};
-use crate::transport::{Pooled, PooledConfig, Transport};
-use crate::wire::{CallFailure, ChatReply, ChatRequest, Message, Unwatched};
+use crate::transport::{BodyStream, Pooled, PooledConfig, Transport};
+use crate::wire::{CallFailure, ChatReply, ChatRequest, Message, Streaming, Unwatched};
 
 const KEY: &str = "sk-live-hush-hush";
 
@@ -42,4 +42,20 @@ pub(super) async fn until(engine: &Engine, holds: impl Fn(&Ledger) -> bool) -> L
         }
         tokio::task::yield_now().await;
     }
+}
+
+/// The server's own answer, as no client has read it yet.
+pub(super) async fn raw(
+    engine: &Engine,
+    text: &str,
+    streaming: Streaming,
+) -> http::Response<BodyStream> {
+    let body = serde_json::json!({
+        "model": "small-1",
+        "messages": [{"role": "user", "content": text}],
+        "stream": streaming == Streaming::Pieces,
+        "max_tokens": 200,
+    });
+    let request = http::Request::post("http://loopback/v1/chat/completions");
+    engine.transport().send(request.body(body.to_string().into()).unwrap()).await.unwrap()
 }

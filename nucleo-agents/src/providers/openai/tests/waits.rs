@@ -7,7 +7,9 @@ use super::*;
 /// What our own clock says in these tests.
 const OURS: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
-fn asked(status: u16, headers: &'static [(&'static str, &'static str)]) -> Option<Span> {
+type Headers = &'static [(&'static str, &'static str)];
+
+fn asked(status: u16, headers: Headers) -> Option<Span> {
     let server = InMemory::new(move |_| {
         let mut head = Response::builder().status(status);
         for (name, value) in headers {
@@ -30,7 +32,7 @@ const DATE: &str = "date";
 #[test]
 fn every_form_of_a_wait() {
     let secs = |seconds| Some(Span::from_secs(seconds));
-    let table: [(&[(&str, &str)], Option<Span>); 19] = [
+    let table: [(Headers, Option<Span>); 19] = [
         (&[], None),
         (&[(AFTER, "3")], secs(3)),
         (&[(AFTER, "0")], secs(0)),
@@ -67,7 +69,6 @@ fn every_form_of_a_wait() {
     ];
     for (headers, wait) in table {
         for status in [429, 503, 529, 500] {
-            let headers: &'static [(&'static str, &'static str)] = headers.to_vec().leak();
             assert_eq!(asked(status, headers), wait, "{status} {headers:?}");
         }
     }
