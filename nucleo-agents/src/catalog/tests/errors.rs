@@ -152,6 +152,38 @@ fn providers() {
     ]);
 }
 
+/// A price per token, per thousand, or a million times too high: in any kind of token and any tier.
+#[test]
+fn a_price_of_the_wrong_unit_is_refused_wherever_it_stands() {
+    let entry = |rates: &str, tier: &str| {
+        let tiers = format!("[{{ above_input_tokens = 1_000, {tier} }}]");
+        let price = format!("price = {{ currency = \"USD\", {rates}, tiers = {tiers} }}");
+        message(&SOUND.replace(
+            "price = { currency = \"USD\", input = 1.00, output = 5.00, cache_read = 0.10 }",
+            &price,
+        ))
+    };
+    let kinds = ["input", "output", "cache_read", "cache_write", "reasoning"];
+    let rates = |odd: &str, price: &str| {
+        let rate = |kind: &&str| format!("{kind} = {}", if *kind == odd { price } else { "3" });
+        kinds.iter().map(rate).collect::<Vec<_>>().join(", ")
+    };
+    let fine = rates("", "");
+    assert_eq!(entry(&fine, &fine), "loads");
+    for kind in kinds {
+        for price in ["0.000003", "0.0009", "1000.01", "3_000_000", "15_000", "0"] {
+            for (found, place) in [
+                (entry(&rates(kind, price), &fine), format!("price.{kind}")),
+                (entry(&fine, &rates(kind, price)), format!("price.tiers[0].{kind}")),
+            ] {
+                let told = format!("models.haiku.{place}: {} is outside", price.replace('_', ""));
+                assert!(found.contains(&told), "{kind} {price}: {found}");
+            }
+        }
+        assert_eq!(entry(&rates(kind, "0.001"), &rates(kind, "1000")), "loads", "the band's ends");
+    }
+}
+
 #[test]
 fn prices() {
     let band =

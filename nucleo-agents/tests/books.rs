@@ -1,0 +1,159 @@
+//! Our books against the server's, under every fault: what was told is booked to the last digit,
+//! what was not is booked above the bill, and what cost nothing is booked as nothing.
+
+use std::sync::Arc;
+
+use nucleo_agents::Runtime;
+use nucleo_agents::agent::AgentError;
+use nucleo_agents::catalog::{Catalog, Grade};
+use nucleo_agents::providers::loopback::{
+    AskedWait, Engine, Fault, FaultRule, InsideAfter, InsideError, Ledger, LoopbackConfig,
+    LoopbackModel, LoopbackPrice, When,
+};
+use nucleo_agents::transport::{BodyStream, InMemory, Transport};
+use nucleo_core::{Money, Span};
+
+const CATALOG: &str = r#"
+[providers.far]
+kind = "openai-compatible"
+base_url = "http://far.test/v1"
+
+[models.scribe]
+provider = "far"
+wire_id = "scribe-1"
+grade = "small"
+context = 32_000
+max_output = 4_000
+limits = { requests_per_minute = 600, tokens_per_minute = 1_000_000 }
+PRICE
+"#;
+
+const PRICE: &str = r#"price = { currency = "USD", input = 3, output = 15, cache_read = 0.30, cache_write = 3.75 }"#;
+
+/// One call of 200 declared tokens over `transport`, under a cap; and what is booked for it.
+async fn asked(price: &str, transport: Arc<dyn Transport>) -> (Result<String, AgentError>, Money) {
+    let catalog = Catalog::parse("models.toml", &CATALOG.replace("PRICE", price)).unwrap();
+    let runtime = Runtime::builder(catalog).transport(transport).seed(7).start().unwrap();
+    let workflow = runtime.workflow("w").start();
+    workflow.set_cap(Some("1 USD".parse().unwrap()));
+    let call = workflow.context().model(Grade::Small).user("a question of some words").output(200);
+    let result = call.timeout(Span::from_secs(100)).text().await;
+    assert_eq!(runtime.harness().ledger().under_way(), 0, "nothing stays committed");
+    assert_eq!(runtime.harness().admission().waiting(), 0);
+    (result, workflow.spent().unwrap_or_else(|| "0 USD".parse().unwrap()))
+}
+
+async fn played(fault: Fault) -> (Result<String, AgentError>, Money, Ledger) {
+    let price = LoopbackPrice::usd(3_000_000_000_000, 15_000_000_000_000);
+    let model = LoopbackModel::new("scribe-1").price(price).output_tokens(100, 100);
+    let rule = FaultRule::new(When::First(1), fault);
+    let engine = Engine::new(LoopbackConfig::new([model]).fault(rule)).unwrap();
+    let (result, spent) = asked(PRICE, engine.transport()).await;
+    (result, spent, engine.ledger())
+}
+
+fn billed(ledger: &Ledger) -> Money {
+    let amount = ledger.billed.get("USD").map_or("0", |amount| amount);
+    format!("{amount} USD").parse().unwrap()
+}
+
+const fn inside(says: InsideError, after: InsideAfter) -> Fault {
+    Fault::ErrorInside { says, after }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_told_is_booked_exactly() {
+    // With how many requests it takes until there is an answer.
+    for (fault, requests) in [
+        (Fault::RateLimit(AskedWait::Unsaid), 2),
+        (Fault::RateLimit(AskedWait::Date(30)), 2),
+        (Fault::Overloaded(AskedWait::Seconds(30)), 2),
+        (Fault::Unavailable(AskedWait::Garbage), 2),
+        (Fault::ServerError, 2),
+        (Fault::WebPage, 2),
+        (inside(InsideError::RateLimit, InsideAfter::Nothing), 2),
+        (inside(InsideError::Overload, InsideAfter::Nothing), 2),
+        (inside(InsideError::ServerError, InsideAfter::Nothing), 2),
+        (Fault::ResetAtEnd, 1),
+        (Fault::RunningUsage, 1),
+        (Fault::DoubledUsage, 1),
+        (Fault::ClockJump { by_ms: -7_200_000 }, 1),
+    ] {
+        let (result, spent, ledger) = played(fault).await;
+        assert!(result.is_ok(), "{fault:?}: {result:?}");
+        assert_eq!(ledger.requests, requests, "{fault:?}");
+        assert_eq!(spent, billed(&ledger), "{fault:?}");
+        assert_eq!(ledger.faults[fault.name()], 1, "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_told_is_booked_above_the_bill() {
+    for (fault, requests) in [
+        (Fault::Reset, 2),
+        (Fault::Truncate, 2),
+        (Fault::MalformedJson, 2),
+        (inside(InsideError::RateLimit, InsideAfter::Half), 2),
+        (inside(InsideError::Overload, InsideAfter::Half), 2),
+        (inside(InsideError::ServerError, InsideAfter::Half), 2),
+        (Fault::MissingUsage, 1),
+    ] {
+        let (result, spent, ledger) = played(fault).await;
+        assert!(result.is_ok(), "{fault:?}: {result:?}");
+        assert_eq!(ledger.requests, requests, "{fault:?}");
+        assert!(spent.pico() > billed(&ledger).pico(), "{fault:?}: {spent} of {}", billed(&ledger));
+    }
+    for fault in [Fault::Silent, Fault::Stall, Fault::KeepAlive] {
+        let (result, spent, ledger) = played(fault).await;
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("timed out after"), "{fault:?}: {error}");
+        assert_eq!((ledger.requests, ledger.failed), (1, 1), "{fault:?}");
+        assert!(
+            spent.pico() > billed(&ledger).pico() && billed(&ledger).pico() > 0,
+            "{fault:?}: {spent}"
+        );
+    }
+}
+
+/// A server that answers with this usage.
+fn used(usage: &'static str) -> Arc<dyn Transport> {
+    Arc::new(InMemory::new(move |_| async move {
+        let choice = r#"{"message": {"content": "fine"}, "finish_reason": "stop"}"#;
+        let body = format!(r#"{{"choices": [{choice}], "usage": {usage}}}"#);
+        Ok(http::Response::new(BodyStream::full(body)))
+    }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_token_is_paid_once_at_its_own_price() {
+    let reasoning = r#""completion_tokens_details": {"reasoning_tokens": 60}"#;
+    let cached = r#"{"prompt_tokens": 2000, "completion_tokens": 0, "total_tokens": 2000,
+        "prompt_tokens_details": {"cached_tokens": 500, "cache_write_tokens": 300}}"#;
+    let within = format!(
+        r#"{{"prompt_tokens": 100, "completion_tokens": 100, "total_tokens": 200, {reasoning}}}"#
+    );
+    let beside = format!(
+        r#"{{"prompt_tokens": 100, "completion_tokens": 40, "total_tokens": 200, {reasoning}}}"#
+    );
+    for (usage, cost) in [
+        // 1,200 at 3, 500 at 0.30, 300 at 3.75 a million.
+        (cached, "0.004875 USD"),
+        // 100 at 3 and 100 at 15, of which 60 were reasoning, inside the output or beside it.
+        (within.leak(), "0.0018 USD"),
+        (beside.leak(), "0.0018 USD"),
+    ] {
+        let (result, spent) = asked(PRICE, used(usage)).await;
+        assert!(result.is_ok(), "{usage}: {result:?}");
+        assert_eq!(spent, cost.parse().unwrap(), "{usage}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_without_a_price_is_refused_by_name_under_a_cap() {
+    let (result, spent) = asked("", used("null")).await;
+    let error = result.unwrap_err();
+    let refusal = error.refusal().expect("a refusal");
+    assert_eq!((&*refusal.model, refusal.reservation), ("scribe", None));
+    assert!(error.to_string().contains("scribe"), "{error}");
+    assert_eq!(spent.pico(), 0);
+}
