@@ -1,0 +1,113 @@
+//! What a seed draws: models, server, faults, load, disturbances.
+
+use nucleo_agents::prelude::Span;
+
+use crate::draw::Draw;
+use crate::faults::{self, Drawn};
+use crate::gremlin::{self, Disturbance};
+use crate::offer::{Offer, Server};
+use crate::script::{Drawing, Script};
+
+/// Everything that a seed draws; what happens then follows from it.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) offer: Offer,
+    pub(crate) faults: Vec<Drawn>,
+    pub(crate) network: Network,
+    /// Places in the pool of connections.
+    pub(crate) pool: u64,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) disturbances: Vec<(u64, Disturbance)>,
+    /// Agents go on after a failure.
+    pub(crate) stubborn: bool,
+    /// Workflows share the line fairly.
+    pub(crate) fair: bool,
+}
+
+/// The way to the server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Network {
+    /// Connections refused, in parts of a million.
+    pub(crate) refuses: u32,
+    /// How long a request and an answer's head take at the most.
+    pub(crate) delay_ms: u64,
+}
+
+/// A workflow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// In units of 10⁻⁶ USD.
+    pub(crate) cap_micro: Option<u64>,
+    pub(crate) guarded: bool,
+    pub(crate) script: Script,
+}
+
+impl Plan {
+    pub(crate) fn draw(seed: u64) -> Self {
+        let mut draw = Draw::new(seed);
+        let offer = Offer::draw(&mut draw);
+        let faults = faults::draw(&mut draw);
+        let refuses = draw.swarm(15).unwrap_or(0);
+        let delay_ms = if draw.chance(20) { draw.of(&[5, 80, 700]) } else { 0 };
+        let count = draw.size(1, 3);
+        let rate = |draw: &mut Draw, rates: &[u32]| draw.of(rates);
+        let (drops, panics) = (rate(&mut draw, &[0, 0, 3, 15]), rate(&mut draw, &[0, 0, 2, 8]));
+        let own = rate(&mut draw, &[0, 10, 40]);
+        let mut calls_left = draw.size(10, 60);
+        let flows = (0..count).map(|workflow| {
+            let cap_micro =
+                draw.maybe(70, |draw| draw.of(&[200, 1_000, 5_000, 20_000, 100_000, 100_000_000]));
+            let guarded = draw.chance(50);
+            let (number, draw) = (0, &mut draw);
+            let mut drawing =
+                Drawing { draw, offer: &offer, workflow, calls_left, drops, panics, own, number };
+            let script = drawing.script(3, 5);
+            calls_left = drawing.calls_left;
+            Flow { cap_micro, guarded, script }
+        });
+        let flows: Vec<_> = flows.collect();
+        let disturbances = gremlin::draw(&mut draw, count);
+        Self {
+            seed,
+            faults,
+            network: Network { refuses, delay_ms },
+            pool: draw.of(&[1, 2, 5, 20, 50]),
+            flows,
+            disturbances,
+            stubborn: draw.chance(60),
+            fair: draw.chance(25),
+            offer,
+        }
+    }
+
+    /// Whether memory is watched.
+    pub(crate) fn watches_memory(&self) -> bool {
+        self.disturbances.iter().any(|(_, what)| matches!(what, Disturbance::Memory(_)))
+    }
+
+    /// Whether a bill may come to more than was reserved for it.
+    pub(crate) fn overreports(&self) -> bool {
+        self.faults.iter().any(|drawn| drawn.row.overreports)
+    }
+
+    /// Whether the server's quotas alone can't be what refuses a request: they are the catalog's, they
+    /// come back as ours do, and what leaves here is there at once.
+    pub(crate) fn never_refused(&self) -> bool {
+        self.offer.server == Server::Honest && !self.offer.has_daily() && self.network.delay_ms == 0
+    }
+
+    /// Whether a call may rightly wait as long as it may: a day's quota, memory that stays full, or a
+    /// server that asks for hours again and again.
+    pub(crate) fn may_expire(&self) -> bool {
+        let asks_hours = self.faults.iter().any(|drawn| drawn.row.shows == "429 much later");
+        self.offer.has_daily() || self.watches_memory() || asks_hours
+    }
+
+    /// No seed takes longer: each of at most so many jobs, one after the other, waits its day in the
+    /// line, and has the attempts of all its budgets (17) with their timeouts (10 min at most), graces
+    /// (a tenth) and pauses (66 min where a server asks for an hour).
+    pub(crate) const TIME_MAX: Span = Span::from_mins(JOBS_MAX * (24 * 60 + 17 * (10 + 1 + 66)));
+}
+
+const JOBS_MAX: u64 = 400;

@@ -1,0 +1,393 @@
+//! What the agents of a seed do: a script, drawn as data and then performed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use futures_util::{FutureExt as _, StreamExt as _};
+use nucleo_agents::fan_out::FanOut;
+use nucleo_agents::prelude::*;
+use nucleo_agents::wire::Hints;
+
+use crate::draw::Draw;
+use crate::log::{Log, planned_panic};
+use crate::offer::Offer;
+use crate::own::{OwnAccounts, OwnJob, pause};
+
+/// One thing that an agent does.
+#[derive(Clone, Debug)]
+pub(crate) enum Deed {
+    Call(Call),
+    Own(OwnJob),
+    Join(Script),
+    Child(Script),
+    FanOut(Spread),
+    /// Dropped after so long.
+    Dropped(u64, Arc<Deed>),
+    Pause(u64),
+    Panic,
+}
+
+pub(crate) type Script = Arc<[Deed]>;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    target: Target,
+    prompt: Arc<str>,
+    output: Option<u64>,
+    wished: Option<u64>,
+    timeout_ms: Option<u64>,
+    retry: Option<RetryPolicy>,
+    typed: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Target {
+    Grade(Grade),
+    Model(Arc<str>),
+}
+
+/// A fan-out: its items' scripts in turn, and how it goes about them.
+#[derive(Clone, Debug)]
+pub(crate) struct Spread {
+    items: usize,
+    scripts: Arc<[Script]>,
+    in_flight: Option<usize>,
+    refuses_at_once: bool,
+    continues: bool,
+    fails_fast: bool,
+    ordered: bool,
+    streamed: bool,
+    /// Dropped, or else stopped, after so many outcomes.
+    ends_after: Option<(usize, bool)>,
+}
+
+/// What is left to draw from, so that a seed's load stays small.
+pub(crate) struct Drawing<'d> {
+    pub(crate) draw: &'d mut Draw,
+    pub(crate) offer: &'d Offer,
+    pub(crate) workflow: usize,
+    pub(crate) calls_left: usize,
+    pub(crate) drops: u32,
+    pub(crate) panics: u32,
+    pub(crate) own: u32,
+    pub(crate) number: u64,
+}
+
+impl Drawing<'_> {
+    pub(crate) fn script(&mut self, depth: usize, most: usize) -> Script {
+        let deeds = self.draw.size(1, most);
+        (0..deeds).map(|_| self.deed(depth)).collect()
+    }
+
+    fn deed(&mut self, depth: usize) -> Deed {
+        if depth > 0 && self.draw.chance(self.drops) {
+            let after = self.draw.of(&[0, 1, 40, 1_000, 30_000]);
+            return Deed::Dropped(after, Arc::new(self.deed(depth - 1)));
+        }
+        if self.draw.chance(self.panics) {
+            return Deed::Panic;
+        }
+        if self.draw.chance(self.own) {
+            return Deed::Own(OwnJob::draw(self.draw));
+        }
+        match self.draw.between(0, if depth > 0 { 9 } else { 4 }) {
+            0 => Deed::Pause(self.draw.of(&[0, 1, 300, 10_000])),
+            5 => Deed::Join(self.script(depth - 1, 4)),
+            6 => Deed::Child(self.script(depth - 1, 3)),
+            7..=9 => Deed::FanOut(self.spread(depth - 1)),
+            _ => Deed::Call(self.call()),
+        }
+    }
+
+    fn spread(&mut self, depth: usize) -> Spread {
+        let items = self.draw.size(0, 12).min(self.calls_left);
+        let scripts = self.draw.size(1, 3);
+        let scripts = (0..scripts).map(|_| self.script(depth, 2)).collect();
+        self.calls_left = self.calls_left.saturating_sub(items);
+        let draw = &mut *self.draw;
+        Spread {
+            items,
+            scripts,
+            in_flight: draw.maybe(40, |draw| draw.size(1, 4)),
+            refuses_at_once: draw.chance(25),
+            continues: draw.chance(25),
+            fails_fast: draw.chance(10),
+            ordered: draw.chance(20),
+            streamed: draw.chance(25),
+            ends_after: draw.maybe(self.drops, |draw| (draw.size(0, 4), draw.chance(60))),
+        }
+    }
+
+    fn call(&mut self) -> Call {
+        self.calls_left = self.calls_left.saturating_sub(1);
+        self.number += 1;
+        let draw = &mut *self.draw;
+        let (grades, ids) = (self.offer.grades(), self.offer.ids());
+        let few = RetryPolicy { rate_limits: 1, failures: 1, truncations: 0, corrections: 1 };
+        let tokens = draw.of(&[5, 20, 20, 200, 2_000]);
+        let prompt = format!("w{} c{} {}", self.workflow, self.number, "lorem ".repeat(tokens));
+        Call {
+            target: if draw.chance(30) {
+                Target::Model(Arc::clone(&ids[draw.size(0, ids.len() - 1)]))
+            } else {
+                Target::Grade(draw.of(&grades))
+            },
+            prompt: prompt.into(),
+            output: draw.maybe(85, |draw| draw.of(&[20, 100, 100, 190])),
+            wished: draw.maybe(30, |draw| draw.of(&[1, 15, 90, 180, 400])),
+            timeout_ms: draw.maybe(15, |draw| draw.of(&[1, 30, 500, 5_000])),
+            retry: draw.maybe(30, |draw| draw.of(&[RetryPolicy::NEVER, few])),
+            typed: draw.chance(15),
+        }
+    }
+}
+
+/// What performing needs, beside the agent's context.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) log: Arc<Log>,
+    pub(crate) own: OwnAccounts,
+    /// Agents go on after a failure.
+    pub(crate) stubborn: bool,
+    /// A call may wait as long as it may.
+    pub(crate) may_expire: bool,
+}
+
+/// An agent: performs the script of its input, of those it has in turn.
+#[derive(Debug)]
+struct Actor {
+    scripts: Arc<[Script]>,
+    stage: Arc<Stage>,
+}
+
+impl Agent<usize> for Actor {
+    type Out = ();
+    type Error = AgentError;
+    type Future = BoxFuture<'static, Result<(), AgentError>>;
+
+    fn call(&self, ctx: AgentContext, input: usize) -> Self::Future {
+        let script = &self.scripts[input % self.scripts.len()];
+        perform(ctx, Arc::clone(script), Arc::clone(&self.stage))
+    }
+}
+
+/// Performs a script, deed by deed.
+pub(crate) fn perform(
+    ctx: AgentContext,
+    script: Script,
+    stage: Arc<Stage>,
+) -> BoxFuture<'static, Result<(), AgentError>> {
+    async move {
+        let mut first = Ok(());
+        for deed in &*script {
+            let ended = act(ctx.clone(), deed.clone(), Arc::clone(&stage)).await;
+            if ended.is_err() && !stage.stubborn {
+                return ended;
+            }
+            first = first.and(ended);
+        }
+        first
+    }
+    .boxed()
+}
+
+fn act(
+    ctx: AgentContext,
+    deed: Deed,
+    stage: Arc<Stage>,
+) -> BoxFuture<'static, Result<(), AgentError>> {
+    async move {
+        match deed {
+            Deed::Call(call) => ended(&stage, "call", call.ask(&ctx).await),
+            Deed::Own(job) => {
+                let result = ctx.job(job.clone().on(stage.own), job.options()).await;
+                ended(&stage, "own", result.map_err(AgentError::from))
+            }
+            Deed::Join(deeds) => {
+                let mut acts = Vec::new();
+                for deed in &*deeds {
+                    acts.push(act(ctx.clone(), deed.clone(), Arc::clone(&stage)));
+                }
+                join_all(acts).await.into_iter().collect()
+            }
+            Deed::Child(script) => ctx.run(Actor { scripts: Arc::from([script]), stage }, 0).await,
+            Deed::FanOut(spread) => spread.run(&ctx, &stage).await,
+            Deed::Dropped(ms, deed) => {
+                let act = act(ctx, (*deed).clone(), Arc::clone(&stage));
+                tokio::time::timeout(Duration::from_millis(ms), act).await.unwrap_or_else(|_| {
+                    stage.log.saw("dropped: a deed");
+                    Ok(())
+                })
+            }
+            Deed::Pause(ms) => {
+                pause(ms).await;
+                Ok(())
+            }
+            Deed::Panic => {
+                stage.log.saw("panic: an agent");
+                planned_panic()
+            }
+        }
+    }
+    .boxed()
+}
+
+/// Notes how a job ended.
+fn ended(stage: &Stage, of: &str, result: Result<(), AgentError>) -> Result<(), AgentError> {
+    let name = match &result {
+        Ok(()) => "answered",
+        Err(AgentError::Job(error)) => {
+            if let JobError::Panicked { message } = error {
+                stage.log.check(&**message == "planned", || format!("a job panicked: {message}"));
+            }
+            if error.name() == "defective" || matches!(error, JobError::NotApproved(_)) {
+                stage.log.wrong(format!("a job ended as {error:?}"));
+            }
+            let stranded = of == "call" && error.name() == "expired" && !stage.may_expire;
+            stage.log.check(!stranded, || format!("a call waited for ever: {error:?}"));
+            error.name()
+        }
+        Err(other) => {
+            stage.log.wrong(format!("a job ended as {other:?}"));
+            "other"
+        }
+    };
+    stage.log.line(format_args!("{of} ended: {name}"));
+    stage.log.saw(&format!("end: {of} {name}"));
+    result
+}
+
+/// An answer that is often found wanting: whether it fits depends on its text alone.
+#[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
+struct Picky {
+    #[serde(deserialize_with = "of_even_length")]
+    #[schemars(with = "String")]
+    _said: String,
+}
+
+fn of_even_length<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text: String = serde::Deserialize::deserialize(from)?;
+    if text.len().is_multiple_of(2) {
+        return Ok(text);
+    }
+    Err(serde::de::Error::custom("the text has an odd length"))
+}
+
+impl Call {
+    async fn ask(&self, ctx: &AgentContext) -> Result<(), AgentError> {
+        let mut call = match &self.target {
+            Target::Grade(grade) => ctx.model(*grade),
+            Target::Model(id) => ctx.model_named(Arc::clone(id)),
+        };
+        call = call.user(Arc::clone(&self.prompt));
+        if let Some(tokens) = self.output {
+            call = call.output(tokens);
+        }
+        if let Some(tokens) = self.wished {
+            let mut hints = Hints::NONE;
+            hints.output_tokens = Some(tokens);
+            call = call.hints(hints);
+        }
+        if let Some(ms) = self.timeout_ms {
+            call = call.timeout(Span::from_millis(ms));
+        }
+        if let Some(retry) = self.retry {
+            call = call.retry(retry);
+        }
+        if self.typed {
+            return call.answer::<Picky>().await.map(drop);
+        }
+        call.text().await.map(drop)
+    }
+}
+
+impl Spread {
+    async fn run(&self, ctx: &AgentContext, stage: &Arc<Stage>) -> Result<(), AgentError> {
+        let agent = Actor { scripts: Arc::clone(&self.scripts), stage: Arc::clone(stage) };
+        let inputs: Inputs<usize> = if self.streamed {
+            Inputs::stream(futures_util::stream::iter(0..self.items))
+        } else {
+            Inputs::iter(0..self.items)
+        };
+        let mut fan_out = ctx.fan_out(inputs, agent);
+        if let Some(agents) = self.in_flight {
+            fan_out = fan_out.max_in_flight(agents);
+        }
+        if self.refuses_at_once {
+            fan_out = fan_out.refuse_at_once();
+        }
+        if self.continues {
+            fan_out = fan_out.on_refusal(OnRefusal::Continue);
+        }
+        if self.fails_fast {
+            fan_out = fan_out.fail_fast();
+        }
+        if self.ordered {
+            fan_out = fan_out.ordered();
+        }
+        match self.ends_after {
+            Some((outcomes, dropped)) => self.taken(fan_out, outcomes, dropped, stage).await,
+            None => self.collected(fan_out, stage).await,
+        }
+        Ok(())
+    }
+
+    async fn collected(&self, fan_out: FanOut<Actor, usize>, stage: &Stage) {
+        let report = fan_out.collect().await;
+        let (answered, failed, refused) = (report.answered(), report.failed(), report.refused());
+        stage.log.line(format_args!("fan-out ended: {report}"));
+        let items = answered + failed + refused;
+        let left = report.not_submitted();
+        let adds_up = left.map_or(items <= self.items, |left| items + left == self.items);
+        stage.log.check(adds_up, || format!("{items} items and {left:?} of {}", self.items));
+        for item in report.failures() {
+            judge_item(item, stage);
+        }
+        stage.log.saw("fan-out: collected");
+    }
+
+    /// Takes outcomes one by one, up to so many; then drops the fan-out, or stops it.
+    async fn taken(
+        &self,
+        mut fan_out: FanOut<Actor, usize>,
+        outcomes: usize,
+        dropped: bool,
+        stage: &Stage,
+    ) {
+        let mut taken = Vec::new();
+        while let Some(item) = fan_out.next().await {
+            judge_item(&item, stage);
+            taken.push(item.index);
+            if taken.len() == outcomes && dropped {
+                stage.log.saw("fan-out: dropped midway");
+                return;
+            }
+            if taken.len() == outcomes {
+                fan_out.stop();
+                stage.log.saw("fan-out: stopped");
+            }
+        }
+        let ordered = taken.is_sorted();
+        stage.log.check(!self.ordered || ordered, || format!("out of order: {taken:?}"));
+        let left = fan_out.into_rest().into_iterator().map(Iterator::count);
+        let items = taken.len();
+        let adds_up = left.is_none_or(|left| items + left == self.items);
+        stage
+            .log
+            .check(adds_up, || format!("{items} items taken, {left:?} left of {}", self.items));
+        taken.sort_unstable();
+        taken.dedup();
+        stage.log.check(taken.len() == items, || "an item came twice".to_owned());
+    }
+}
+
+fn judge_item<Out>(item: &Item<usize, Out>, stage: &Stage) {
+    if let Err(ItemError::Panicked(message)) = &item.result {
+        stage
+            .log
+            .check(&**message == "a panic without a message" || &**message == "planned", || {
+                format!("an agent panicked: {message}")
+            });
+    }
+}
