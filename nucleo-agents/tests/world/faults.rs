@@ -25,6 +25,7 @@ pub(crate) const FAULTS: &[Row] = &[
     row("429 at once", Fault::RateLimit { retry_after_ms: Some(0) }),
     row("429 soon", Fault::RateLimit { retry_after_ms: Some(1_500) }),
     row("429 much later", Fault::RateLimit { retry_after_ms: Some(3_600_000) }),
+    row("429 in days", Fault::RateLimit { retry_after_ms: Some(172_800_000) }),
     row("out of credit", Fault::OutOfCredit),
     row("529", Fault::Overloaded),
     row("500", Fault::ServerError),

@@ -65,7 +65,13 @@ pub(crate) fn draw(draw: &mut Draw, workflows: usize) -> Vec<(u64, Disturbance)>
     if draw.chance(35) {
         return Vec::new();
     }
-    let kinds: Vec<usize> = (0..Disturbance::ALL.len()).filter(|_| draw.chance(25)).collect();
+    // Reading memory takes the most time of all: less often.
+    let percent = |kind: usize| match Disturbance::ALL[kind] {
+        Disturbance::Memory(_) => 7,
+        _ => 25,
+    };
+    let kinds: Vec<usize> =
+        (0..Disturbance::ALL.len()).filter(|kind| draw.chance(percent(*kind))).collect();
     let mut drawn = Vec::new();
     for kind in kinds {
         for _ in 0..draw.between(1, 3) {
@@ -81,7 +87,7 @@ pub(crate) fn draw(draw: &mut Draw, workflows: usize) -> Vec<(u64, Disturbance)>
                     let to = draw.maybe(80, |draw| draw.of(&[0, 30, 90, 120, 400]));
                     Disturbance::SetCap(workflow, to)
                 }
-                Disturbance::ResizePool(_) => Disturbance::ResizePool(draw.of(&[1, 2, 10, 50])),
+                Disturbance::ResizePool(_) => Disturbance::ResizePool(draw.of(&[0, 1, 2, 10, 50])),
                 Disturbance::ResizeOwn(_) => Disturbance::ResizeOwn(draw.of(&[0, 1, 2, 6])),
                 Disturbance::RateOwn(_) => Disturbance::RateOwn(draw.of(&[1, 5, 100])),
                 Disturbance::Close(_) => Disturbance::Close(draw.between(0, 30)),

@@ -51,7 +51,7 @@ impl Offer {
     pub(crate) fn draw(draw: &mut Draw) -> Self {
         let providers = draw.between(1, 2);
         let count = draw.between(1, 4);
-        let priced = draw.of(&[100, 100, 60, 0]);
+        let priced = draw.of(&[100, 100, 100, 100, 80, 0]);
         let models: Vec<_> =
             (0..count).map(|at| Model::draw(draw, at, providers, priced)).collect();
         let shared = models.iter().any(|model| model.shares).then(|| Limits::draw(draw, 4_000));

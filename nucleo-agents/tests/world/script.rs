@@ -67,7 +67,9 @@ pub(crate) struct Drawing<'d> {
     pub(crate) draw: &'d mut Draw,
     pub(crate) offer: &'d Offer,
     pub(crate) workflow: usize,
-    pub(crate) calls_left: usize,
+    pub(crate) jobs_left: usize,
+    /// How often what is drawn now is performed.
+    pub(crate) times: usize,
     pub(crate) drops: u32,
     pub(crate) panics: u32,
     pub(crate) own: u32,
@@ -76,7 +78,7 @@ pub(crate) struct Drawing<'d> {
 
 impl Drawing<'_> {
     pub(crate) fn script(&mut self, depth: usize, most: usize) -> Script {
-        let deeds = self.draw.size(1, most);
+        let deeds = self.draw.size(most.div_ceil(3), most);
         (0..deeds).map(|_| self.deed(depth)).collect()
     }
 
@@ -88,23 +90,29 @@ impl Drawing<'_> {
         if self.draw.chance(self.panics) {
             return Deed::Panic;
         }
+        if self.jobs_left < self.times {
+            return Deed::Pause(1);
+        }
         if self.draw.chance(self.own) {
+            self.jobs_left -= self.times;
             return Deed::Own(OwnJob::draw(self.draw));
         }
-        match self.draw.between(0, if depth > 0 { 9 } else { 4 }) {
+        match self.draw.between(0, if depth > 0 { 10 } else { 4 }) {
             0 => Deed::Pause(self.draw.of(&[0, 1, 300, 10_000])),
             5 => Deed::Join(self.script(depth - 1, 4)),
             6 => Deed::Child(self.script(depth - 1, 3)),
-            7..=9 => Deed::FanOut(self.spread(depth - 1)),
+            7..=10 => Deed::FanOut(self.spread(depth - 1)),
             _ => Deed::Call(self.call()),
         }
     }
 
     fn spread(&mut self, depth: usize) -> Spread {
-        let items = self.draw.size(0, 12).min(self.calls_left);
+        let items = self.draw.size(0, 16).min(self.jobs_left / self.times);
         let scripts = self.draw.size(1, 3);
+        let times = self.times;
+        self.times = times * items.div_ceil(scripts).max(1);
         let scripts = (0..scripts).map(|_| self.script(depth, 2)).collect();
-        self.calls_left = self.calls_left.saturating_sub(items);
+        self.times = times;
         let draw = &mut *self.draw;
         Spread {
             items,
@@ -120,7 +128,7 @@ impl Drawing<'_> {
     }
 
     fn call(&mut self) -> Call {
-        self.calls_left = self.calls_left.saturating_sub(1);
+        self.jobs_left -= self.times;
         self.number += 1;
         let draw = &mut *self.draw;
         let (grades, ids) = (self.offer.grades(), self.offer.ids());
@@ -128,7 +136,9 @@ impl Drawing<'_> {
         let tokens = draw.of(&[5, 20, 20, 200, 2_000]);
         let prompt = format!("w{} c{} {}", self.workflow, self.number, "lorem ".repeat(tokens));
         Call {
-            target: if draw.chance(30) {
+            target: if draw.chance(2) {
+                Target::Model("nobody".into())
+            } else if draw.chance(30) {
                 Target::Model(Arc::clone(&ids[draw.size(0, ids.len() - 1)]))
             } else {
                 Target::Grade(draw.of(&grades))

@@ -58,6 +58,7 @@ pub(crate) enum Asks {
     AtOnce,
     Soon,
     MuchLater,
+    InDays,
     Credit,
     /// The server's own quota refused.
     Quota,
@@ -76,6 +77,7 @@ impl Shown {
                 Asks::AtOnce => "429 at once".into(),
                 Asks::Soon => "429 soon".into(),
                 Asks::MuchLater => "429 much later".into(),
+                Asks::InDays => "429 in days".into(),
                 Asks::Credit => "out of credit".into(),
                 Asks::Quota => "429 of a quota".into(),
             },
@@ -211,7 +213,8 @@ fn asks(body: &[u8], retry_after_ms: Option<u64>) -> Asks {
         None => Asks::Nothing,
         Some(0) => Asks::AtOnce,
         Some(..60_000) => Asks::Soon,
-        Some(_) => Asks::MuchLater,
+        Some(..86_400_000) => Asks::MuchLater,
+        Some(_) => Asks::InDays,
     }
 }
 
