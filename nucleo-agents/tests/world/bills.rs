@@ -8,15 +8,15 @@
 //!   reservation where it is an estimate;
 //! * `server <= ours <= server + E`; so with no estimate they are equal.
 //!
-//! An attempt that is released (no connection, a 429, an error or a web page without usage) costs
-//! nothing on either side. What a server bills beyond the reservation, it tells in the usage, so it is
+//! An attempt that is released (no connection, a 429, an error or a web page without usage, an error in
+//! place of an answer) costs nothing on either side. What a server bills beyond the reservation, it tells in the usage, so it is
 //! on both sides.
 
 use std::collections::BTreeMap;
 
 use nucleo_agents::catalog::ModelEntry;
 
-use crate::wire::{Asked, Shown};
+use crate::wire::{Asked, Partial, Shown};
 
 /// What the wire says of the money.
 #[derive(Debug, Default)]
@@ -41,10 +41,17 @@ enum Booked {
 
 fn booked(shown: Shown) -> Booked {
     match shown {
-        Shown::NoConnection | Shown::Status(..) | Shown::WebPage => Booked::Nothing,
-        Shown::Whole(input, output) => Booked::Used(input, output),
+        Shown::NoConnection
+        | Shown::Status(..)
+        | Shown::WebPage
+        | Shown::ErrorInside(Partial::Nothing) => Booked::Nothing,
+        Shown::Whole(input, output) | Shown::BrokenAfterBody(input, output) => {
+            Booked::Used(input, output)
+        }
         Shown::NoHead
         | Shown::NoBody
+        | Shown::KeptAlive
+        | Shown::ErrorInside(Partial::Some)
         | Shown::BrokenBeforeHead
         | Shown::BrokenInBody
         | Shown::Unreadable

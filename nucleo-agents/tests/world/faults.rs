@@ -2,7 +2,7 @@
 //!
 //! To add one: a line in [`FAULTS`], with the name under which the wire shows it.
 
-use nucleo_agents::providers::loopback::Fault;
+use nucleo_agents::providers::loopback::{AskedWait, Fault, InsideAfter, InsideError};
 
 use crate::draw::Draw;
 
@@ -21,24 +21,40 @@ const fn row(shows: &'static str, fault: Fault) -> Row {
 }
 
 pub(crate) const FAULTS: &[Row] = &[
-    row("429", Fault::RateLimit { retry_after_ms: None }),
-    row("429 at once", Fault::RateLimit { retry_after_ms: Some(0) }),
-    row("429 soon", Fault::RateLimit { retry_after_ms: Some(1_500) }),
-    row("429 much later", Fault::RateLimit { retry_after_ms: Some(3_600_000) }),
-    row("429 in days", Fault::RateLimit { retry_after_ms: Some(172_800_000) }),
+    row("429", Fault::RateLimit(AskedWait::Unsaid)),
+    row("429 at once", Fault::RateLimit(AskedWait::Both(0))),
+    row("429 soon", Fault::RateLimit(AskedWait::Both(1_500))),
+    row("429 much later", Fault::RateLimit(AskedWait::Both(3_600_000))),
+    row("429 in days", Fault::RateLimit(AskedWait::Both(172_800_000))),
+    row("429 in milliseconds", Fault::RateLimit(AskedWait::Millis(700))),
+    row("429 in seconds", Fault::RateLimit(AskedWait::Seconds(2))),
+    row("429 at a date", Fault::RateLimit(AskedWait::Date(3))),
+    row("429 at a past date", Fault::RateLimit(AskedWait::Date(-60))),
+    row("429 in words", Fault::RateLimit(AskedWait::Garbage)),
     row("out of credit", Fault::OutOfCredit),
-    row("529", Fault::Overloaded),
+    row("529", Fault::Overloaded(AskedWait::Unsaid)),
+    row("529 in seconds", Fault::Overloaded(AskedWait::Seconds(7))),
     row("500", Fault::ServerError),
-    row("503", Fault::Unavailable),
+    row("503", Fault::Unavailable(AskedWait::Unsaid)),
+    row("503 at a date", Fault::Unavailable(AskedWait::Date(20))),
     row("broken before the head", Fault::Reset),
     row("web page", Fault::WebPage),
     row("no head", Fault::Silent),
     row("no body", Fault::Stall),
+    row("only kept alive", Fault::KeepAlive),
     row("broken in the body", Fault::Truncate),
+    row("broken after the body", Fault::ResetAtEnd),
+    row("an error inside", inside(InsideError::RateLimit, InsideAfter::Nothing)),
+    row("an error inside", inside(InsideError::Overload, InsideAfter::Nothing)),
+    row("an error midway", inside(InsideError::ServerError, InsideAfter::Half)),
     row("no usage", Fault::MissingUsage),
     row("unreadable", Fault::MalformedJson),
     Row { overreports: true, ..row("usage above the reservation", Fault::DoubledUsage) },
 ];
+
+const fn inside(says: InsideError, after: InsideAfter) -> Fault {
+    Fault::ErrorInside { says, after }
+}
 
 /// A fault that this seed has, in parts of a million of the requests.
 #[derive(Clone, Copy, Debug)]

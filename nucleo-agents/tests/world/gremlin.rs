@@ -23,6 +23,10 @@ pub(crate) enum Disturbance {
     /// A reading of memory, in permille of the limit.
     Memory(u32),
     Shutdown(u64),
+    /// The server runs at so many permille of its quotas.
+    Quota(u32),
+    /// The server's clock jumps by so many milliseconds.
+    Clock(i64),
 }
 
 impl Disturbance {
@@ -40,11 +44,13 @@ impl Disturbance {
             Self::ReopenAll => "reopen accounts",
             Self::Memory(_) => "read memory",
             Self::Shutdown(_) => "shut down",
+            Self::Quota(_) => "change the server's quotas",
+            Self::Clock(_) => "the server's clock jumps",
         }
     }
 
     /// One of each, for the test that every kind occurred.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::CancelWorkflow(0),
         Self::DropGuard(0),
         Self::DropHandle(0),
@@ -57,6 +63,8 @@ impl Disturbance {
         Self::ReopenAll,
         Self::Memory(0),
         Self::Shutdown(0),
+        Self::Quota(0),
+        Self::Clock(0),
     ];
 }
 
@@ -97,6 +105,10 @@ pub(crate) fn draw(draw: &mut Draw, workflows: usize) -> Vec<(u64, Disturbance)>
                 }
                 Disturbance::Shutdown(_) => {
                     Disturbance::Shutdown(draw.of(&[0, 50, 5_000, 600_000]))
+                }
+                Disturbance::Quota(_) => Disturbance::Quota(draw.of(&[200, 500, 1_000])),
+                Disturbance::Clock(_) => {
+                    Disturbance::Clock(draw.of(&[-7_200_000, -900, 700, 60_000, 86_400_000]))
                 }
             };
             drawn.push((at, what));

@@ -6,6 +6,7 @@
 //! - on the wire are at most as many requests as hold places, of the pool and of a model's own limit;
 //! - `spent + committed` stays within the cap (beside bills above their reservation), and after a cap
 //!   was lowered only falls until it does;
+//! - the caps of users, keys and days hold in the same way;
 //! - each job's steps follow the law, one after the other, and it ends once.
 //!
 //! And by the watchman, now and then: nobody waits who could go, no promised instant has passed
@@ -29,6 +30,8 @@ use crate::wire::{Asked, Shown};
 pub(crate) struct Observer {
     pub(crate) log: Arc<Log>,
     overreports: bool,
+    /// The scopes with caps that are wider than a workflow.
+    wider: Vec<ScopeId>,
     sight: Mutex<Option<Sight>>,
     seen: Mutex<Seen>,
 }
@@ -64,8 +67,8 @@ struct JobSeen {
 }
 
 impl Observer {
-    pub(crate) fn new(log: Arc<Log>, overreports: bool) -> Self {
-        Self { log, overreports, sight: Mutex::default(), seen: Mutex::default() }
+    pub(crate) fn new(log: Arc<Log>, overreports: bool, wider: Vec<ScopeId>) -> Self {
+        Self { log, overreports, wider, sight: Mutex::default(), seen: Mutex::default() }
     }
 
     pub(crate) fn look_at(&self, admission: &Admission, ledger: &CostLedger, http: AccountId) {
@@ -115,6 +118,7 @@ impl Observer {
         let mut seen = self.seen.lock().unwrap();
         self.look_at_accounts(&sight, &mut seen);
         self.look_at_money(&sight, &mut seen);
+        self.look_at_wider_scopes(&sight, &mut seen);
     }
 
     fn look_at_accounts(&self, sight: &Sight, seen: &mut Seen) {
@@ -167,9 +171,30 @@ impl Observer {
             self.log.check(level <= most, || {
                 format!("w{flow}: {level} spent and committed, {most} may be, cap {cap}")
             });
-            self.log.check(position.waiting == 0 || position.under_way > 0, || {
+            self.log.check(position.waiting == 0 || sight.ledger.under_way() > 0, || {
                 format!("w{flow}: {} wait for siblings, and there are none", position.waiting)
             });
+        }
+    }
+
+    /// The caps of users, keys and days hold as a workflow's does; nobody changes them.
+    fn look_at_wider_scopes(&self, sight: &Sight, seen: &mut Seen) {
+        let over: i128 = seen.bills.overspent.values().sum();
+        for scope in &self.wider {
+            let Some(position) = sight.ledger.position(scope) else { continue };
+            let Some(cap) = position.cap else { continue };
+            let sums = position.spent.iter().chain(&position.committed);
+            let mine = sums.filter(|sum| sum.currency() == cap.currency());
+            let level: i128 = mine.map(|sum| sum.pico()).sum();
+            self.log.check(level <= cap.pico() + over, || {
+                format!("{scope}: {level} spent and committed, cap {cap}, bills above {over}")
+            });
+            self.log.check(position.waiting == 0 || sight.ledger.under_way() > 0, || {
+                format!("{scope}: {} wait for siblings, and there are none", position.waiting)
+            });
+            if position.spent.iter().any(|sum| sum.pico() > 0) {
+                self.log.saw("scope: spent by a user, a key or a day");
+            }
         }
     }
 
@@ -224,8 +249,9 @@ impl Observer {
                 seen.flows
                     .insert(number.expect("a world's workflows are numbered"), event.workflow);
             }
-            EventKind::JobStarted { job, .. } => {
-                let first = seen.jobs.insert(*job, JobSeen { step: Step::Preparing, attempts: 0 });
+            EventKind::JobStarted { job, after, .. } => {
+                let step = if after.is_empty() { Step::Preparing } else { Step::Waiting };
+                let first = seen.jobs.insert(*job, JobSeen { step, attempts: 0 });
                 self.log.check(first.is_none(), || format!("{job} started twice"));
             }
             EventKind::JobStepped { job, event, step } => {
@@ -265,6 +291,7 @@ impl Journal for Observer {
 /// The law of the steps, written anew.
 fn law(from: Step, event: StepEvent) -> Option<Step> {
     match event {
+        StepEvent::Ready => (from == Step::Waiting).then_some(Step::Preparing),
         StepEvent::Prepared => (from == Step::Preparing).then_some(Step::Approving),
         StepEvent::Approved => (from == Step::Approving).then_some(Step::InLine),
         StepEvent::Granted => (from == Step::InLine).then_some(Step::Running),

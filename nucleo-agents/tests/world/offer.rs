@@ -17,6 +17,8 @@ pub(crate) enum Server {
     Unlimited,
     /// Half of what the catalog says.
     Tighter,
+    /// A minute's quota, enforced by the second.
+    BySecond,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,7 @@ impl Offer {
                 Server::Honest,
                 Server::Unlimited,
                 Server::Tighter,
+                Server::BySecond,
             ]),
             latency: draw.of(&[(0, 0), (20, 60), (20, 60), (300, 2_000), (100, 30_000)]),
             per_token_us: draw.of(&[0, 500, 1_000, 20_000]),
@@ -119,6 +122,9 @@ impl Offer {
             if server.is_some() {
                 let ((least, most), us) = (self.latency, self.per_token_us);
                 writeln!(text, "[models.m{at}.loopback]\nfirst_token_ms = [{least}, {most}]\nper_token_us = {us}\noutput_tokens = [1, 150]").unwrap();
+                if server == Some(Server::BySecond) {
+                    writeln!(text, "enforced = \"by_second\"").unwrap();
+                }
             }
         }
         text

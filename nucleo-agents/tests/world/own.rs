@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nucleo_agents::prelude::{Needs, ToolContext};
 use nucleo_core::limits::{Permits, Rate, TokenBucket};
 use nucleo_core::{AccountId, Need, Span};
 use nucleo_harness::admission::Admission;
@@ -117,6 +118,60 @@ impl OwnJob {
 struct Placed {
     job: OwnJob,
     accounts: OwnAccounts,
+}
+
+/// A tool: what it holds, for how long, and how it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    permits: u64,
+    tokens: u64,
+    ms: u64,
+    timeout_ms: u64,
+    ends: ToolEnds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToolEnds {
+    Answers,
+    Fails,
+    Panics,
+    /// It answers at once, and work of it goes on with a share of what it holds.
+    LeavesWork,
+}
+
+impl Held {
+    pub(crate) fn draw(draw: &mut Draw) -> Self {
+        let ends = [ToolEnds::Answers, ToolEnds::Fails, ToolEnds::Panics, ToolEnds::LeavesWork];
+        Self {
+            permits: draw.between(0, PERMITS),
+            tokens: draw.of(&[0, 1, RATE]),
+            ms: draw.of(&[0, 30, 2_000, 60_000]),
+            timeout_ms: draw.of(&[500, 600_000]),
+            ends: draw.of(&ends),
+        }
+    }
+
+    pub(crate) fn needs(&self, on: OwnAccounts) -> Needs {
+        let needs = Needs::nothing().timeout(Span::from_millis(self.timeout_ms));
+        needs.amount(on.permits, self.permits).amount(on.bucket, self.tokens)
+    }
+
+    pub(crate) async fn work(self, tool: ToolContext) -> Result<(), &'static str> {
+        if self.ends == ToolEnds::LeavesWork {
+            let hold = tool.hold().map_err(|_| "over before its work began")?;
+            tokio::spawn(async move {
+                pause(self.ms).await;
+                drop(hold);
+            });
+            return Ok(());
+        }
+        pause(self.ms).await;
+        match self.ends {
+            ToolEnds::Fails => Err("planned"),
+            ToolEnds::Panics => planned_panic(),
+            ToolEnds::Answers | ToolEnds::LeavesWork => Ok(()),
+        }
+    }
 }
 
 /// Panics as the work is dropped before its end.

@@ -1,6 +1,7 @@
 //! What a seed draws: models, server, faults, load, disturbances.
 
 use nucleo_agents::prelude::Span;
+use nucleo_core::spend::ScopeId;
 
 use crate::draw::Draw;
 use crate::faults::{self, Drawn};
@@ -23,6 +24,10 @@ pub(crate) struct Plan {
     pub(crate) stubborn: bool,
     /// Workflows share the line fairly.
     pub(crate) fair: bool,
+    /// Caps of scopes that are wider than a workflow, in units of 10⁻⁶ USD.
+    pub(crate) caps: Vec<(ScopeId, u64)>,
+    /// How many retries a model may see: a few in most seeds, as many as jobs ask for in others.
+    pub(crate) retries_a_minute: u32,
 }
 
 /// The way to the server.
@@ -40,6 +45,9 @@ pub(crate) struct Flow {
     /// In units of 10⁻⁶ USD.
     pub(crate) cap_micro: Option<u64>,
     pub(crate) guarded: bool,
+    /// Whose it is, of two users.
+    pub(crate) user: Option<&'static str>,
+    pub(crate) deadline_ms: Option<u64>,
     pub(crate) script: Script,
 }
 
@@ -59,6 +67,8 @@ impl Plan {
             let cap_micro =
                 draw.maybe(70, |draw| draw.of(&[200, 1_000, 5_000, 20_000, 100_000, 100_000_000]));
             let guarded = draw.chance(50);
+            let user = draw.maybe(40, |draw| draw.of(&["ann", "ben"]));
+            let deadline_ms = draw.maybe(12, |draw| draw.of(&[50, 2_000, 60_000, 7_200_000]));
             let (number, draw) = (0, &mut draw);
             let mut drawing = Drawing {
                 draw,
@@ -73,7 +83,7 @@ impl Plan {
             };
             let script = drawing.script(3, 8);
             jobs_left = drawing.jobs_left;
-            Flow { cap_micro, guarded, script }
+            Flow { cap_micro, guarded, user, deadline_ms, script }
         });
         let flows: Vec<_> = flows.collect();
         let disturbances = gremlin::draw(&mut draw, count);
@@ -90,6 +100,8 @@ impl Plan {
             disturbances,
             stubborn: draw.chance(60),
             fair: draw.chance(25),
+            caps: caps(&mut draw),
+            retries_a_minute: draw.of(&[0, 10, 10, 1_000]),
             offer,
         }
     }
@@ -107,7 +119,11 @@ impl Plan {
     /// Whether the server's quotas alone can't be what refuses a request: they are the catalog's, they
     /// come back as ours do, and what leaves here is there at once.
     pub(crate) fn never_refused(&self) -> bool {
-        self.offer.server == Server::Honest && !self.offer.has_daily() && self.network.delay_ms == 0
+        let changes = |(_, what): &(u64, Disturbance)| matches!(what, Disturbance::Quota(_));
+        self.offer.server == Server::Honest
+            && !self.offer.has_daily()
+            && self.network.delay_ms == 0
+            && !self.disturbances.iter().any(changes)
     }
 
     /// Whether a call may rightly wait as long as it may: a day's quota, memory that stays full, or a
@@ -124,9 +140,21 @@ impl Plan {
 }
 
 /// Faults that make a run last hours.
-const HOURS: [&str; 4] = ["429 much later", "429 in days", "no head", "no body"];
+const HOURS: [&str; 5] = ["429 much later", "429 in days", "no head", "no body", "only kept alive"];
 
 const JOBS_MAX: u64 = 70;
+
+/// Caps of a user, of a key and of a day: none in most seeds.
+fn caps(draw: &mut Draw) -> Vec<(ScopeId, u64)> {
+    let scopes =
+        [ScopeId::User("ann".into()), ScopeId::Key("p0".into()), ScopeId::Day("Asia/Tokyo".into())];
+    let amounts = [500, 5_000, 50_000];
+    let drawn = scopes.into_iter().filter_map(|scope| {
+        let amount = draw.maybe(15, |draw| draw.of(&amounts))?;
+        Some((scope, amount))
+    });
+    drawn.collect()
+}
 
 fn watches_memory(disturbances: &[(u64, Disturbance)]) -> bool {
     disturbances.iter().any(|(_, what)| matches!(what, Disturbance::Memory(_)))

@@ -7,7 +7,7 @@ use futures_util::future::{join, join_all};
 use nucleo_agents::providers::loopback::Engine;
 use nucleo_agents::{Runtime, Workflow};
 use nucleo_core::admission::Policy;
-use nucleo_core::limits::Rate;
+use nucleo_core::limits::{Rate, RetryShare};
 use nucleo_core::spend::ScopeId;
 use nucleo_core::{AccountId, Currency, Money, Reason, Span, Time};
 use nucleo_harness::memory::{FakeProbe, MemoryWatch, Reading};
@@ -87,7 +87,11 @@ pub(crate) struct World {
 
 impl World {
     fn start(plan: Plan, log: &Arc<Log>) -> Self {
-        let observer = Arc::new(Observer::new(Arc::clone(log), plan.overreports()));
+        let observer = Arc::new(Observer::new(
+            Arc::clone(log),
+            plan.overreports(),
+            plan.caps.iter().map(|(scope, _)| scope.clone()).collect(),
+        ));
         let engine = Engine::new(plan.offer.server(plan.seed, &plan.faults)).unwrap();
         let catalog = plan.offer.catalog();
         let (known, seen) = (Arc::new(catalog.clone()), Arc::clone(&observer));
@@ -98,7 +102,12 @@ impl World {
             .clock(Arc::new(WorldClock(Instant::now())))
             .journal(Arc::clone(&observer) as _)
             .connections(plan.pool)
-            .seed(plan.seed);
+            .seed(plan.seed)
+            .retry_share(RetryShare { percent: 10, least_a_minute: plan.retries_a_minute });
+        for (scope, micro) in &plan.caps {
+            let cap = Money::from_pico(i128::from(*micro) * 1_000_000, Currency::USD);
+            builder = builder.cap(scope.clone(), cap);
+        }
         if plan.fair {
             builder = builder.share(Policy::fair());
         }
@@ -124,6 +133,12 @@ impl World {
             let mut builder = self.runtime.workflow(format!("w{number}"));
             if let Some(cap) = flow.cap_micro {
                 builder = builder.cap(Money::from_pico(i128::from(cap) * 1_000_000, Currency::USD));
+            }
+            if let Some(user) = flow.user {
+                builder = builder.user(user);
+            }
+            if let Some(ms) = flow.deadline_ms {
+                builder = builder.deadline(Span::from_millis(ms));
             }
             let workflow = builder.start();
             self.guards.lock().unwrap().push(flow.guarded.then(|| workflow.cancel_on_drop()));
@@ -194,6 +209,8 @@ impl World {
                 }
             }
             Disturbance::Memory(permille) => self.probe.set(reading(permille)),
+            Disturbance::Quota(permille) => self.engine.set_quota_permille(permille),
+            Disturbance::Clock(ms) => self.engine.jump_clock(ms),
             Disturbance::Shutdown(ms) => self.runtime.shutdown(Span::from_millis(ms)).await,
         }
     }

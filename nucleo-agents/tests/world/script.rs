@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt as _, StreamExt as _};
+use nucleo_agents::agent::AgentHandle;
 use nucleo_agents::fan_out::FanOut;
 use nucleo_agents::prelude::*;
 use nucleo_agents::wire::Hints;
@@ -12,7 +13,7 @@ use nucleo_agents::wire::Hints;
 use crate::draw::Draw;
 use crate::log::{Log, planned_panic};
 use crate::offer::Offer;
-use crate::own::{OwnAccounts, OwnJob, pause};
+use crate::own::{Held, OwnAccounts, OwnJob, pause};
 
 /// One thing that an agent does.
 #[derive(Clone, Debug)]
@@ -22,6 +23,11 @@ pub(crate) enum Deed {
     Join(Script),
     Child(Script),
     FanOut(Spread),
+    /// Agents that run by themselves, each after the one before it; some tolerate its failure.
+    Chain(Vec<(Script, bool)>),
+    Tool(Held),
+    /// A tool that calls a model by a context it captured.
+    Smuggles(Call),
     /// Dropped after so long.
     Dropped(u64, Arc<Deed>),
     Pause(u64),
@@ -97,7 +103,19 @@ impl Drawing<'_> {
             self.jobs_left -= self.times;
             return Deed::Own(OwnJob::draw(self.draw));
         }
-        match self.draw.between(0, if depth > 0 { 10 } else { 4 }) {
+        if self.draw.chance(self.own / 2) {
+            if self.draw.chance(15) {
+                return Deed::Smuggles(self.call());
+            }
+            self.jobs_left -= self.times;
+            return Deed::Tool(Held::draw(self.draw));
+        }
+        match self.draw.between(0, if depth > 0 { 11 } else { 4 }) {
+            11 => {
+                let links = self.draw.size(1, 3);
+                let link = |this: &mut Self| (this.script(depth - 1, 2), this.draw.chance(30));
+                Deed::Chain((0..links).map(|_| link(self)).collect())
+            }
             0 => Deed::Pause(self.draw.of(&[0, 1, 300, 10_000])),
             5 => Deed::Join(self.script(depth - 1, 4)),
             6 => Deed::Child(self.script(depth - 1, 3)),
@@ -223,6 +241,23 @@ fn act(
             }
             Deed::Child(script) => ctx.run(Actor { scripts: Arc::from([script]), stage }, 0).await,
             Deed::FanOut(spread) => spread.run(&ctx, &stage).await,
+            Deed::Chain(links) => chain(&ctx, links, &stage).await,
+            Deed::Tool(held) => {
+                let needs = held.needs(stage.own);
+                let result = ctx.tool(needs, move |tool| held.work(tool)).await;
+                ended(&stage, "tool", result.map_err(AgentError::from))
+            }
+            Deed::Smuggles(call) => {
+                let smuggled = ctx.clone();
+                let needs = Needs::nothing().account(stage.own.permits);
+                let tool = move |_: ToolContext| async move { call.ask(&smuggled).await };
+                let result = ctx.tool(needs, tool).await;
+                if let Err(JobError::Failed { failure, .. }) = &result {
+                    let told = failure.error.to_string().contains("can't be waited for while");
+                    stage.log.check(told, || format!("a smuggled call ended as {failure:?}"));
+                }
+                ended(&stage, "smuggler", result.map_err(AgentError::from))
+            }
             Deed::Dropped(ms, deed) => {
                 let act = act(ctx, (*deed).clone(), Arc::clone(&stage));
                 tokio::time::timeout(Duration::from_millis(ms), act).await.unwrap_or_else(|_| {
@@ -241,6 +276,39 @@ fn act(
         }
     }
     .boxed()
+}
+
+/// Agents one after the other, each by itself; whoever drops this cancels them.
+async fn chain(
+    ctx: &AgentContext,
+    links: Vec<(Script, bool)>,
+    stage: &Arc<Stage>,
+) -> Result<(), AgentError> {
+    let mut handles: Vec<AgentHandle<()>> = Vec::new();
+    let mut guards = Vec::new();
+    for (script, tolerates) in links {
+        let actor = Actor { scripts: Arc::from([script]), stage: Arc::clone(stage) };
+        let mut link = ctx.submit(actor, 0);
+        if let Some(before) = handles.last() {
+            link = if tolerates { link.after_end_of(before) } else { link.after(before) };
+        }
+        let handle = link.start();
+        guards.push(handle.cancel_on_drop());
+        handles.push(handle);
+    }
+    let mut first = Ok(());
+    for handle in handles {
+        let end = handle.end().await;
+        let name = end.result.as_ref().map_or_else(ItemError::name, |()| "answered");
+        stage.log.saw(&format!("chain: {name}"));
+        if let Err(ItemError::Panicked(message)) = &end.result {
+            stage.log.check(&**message == "planned", || format!("an agent panicked: {message}"));
+        }
+        if let Err(error) = &end.result {
+            first = first.and(Err(AgentError::other(error.to_string())));
+        }
+    }
+    first
 }
 
 /// Notes how a job ended.

@@ -98,6 +98,7 @@ fn expected() -> Vec<String> {
         "permanent",
         "wait_too_long",
         "timed_out",
+        "deadline_passed",
     ];
     let own = [
         "answered",
@@ -123,6 +124,15 @@ fn expected() -> Vec<String> {
         "fan-out: stopped",
         "dropped: a deed",
         "panic: an agent",
+        "scope: spent by a user, a key or a day",
+        "chain: answered",
+        "chain: dependency_failed",
+        "chain: cancelled",
+        "end: tool answered",
+        "end: tool permanent",
+        "end: tool panicked",
+        "end: tool timed_out",
+        "end: smuggler permanent",
     ];
     let call = call.iter().map(|end| format!("end: call {end}"));
     let own = own.iter().map(|end| format!("end: own {end}"));

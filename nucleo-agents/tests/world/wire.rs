@@ -13,7 +13,7 @@ use fastrand::Rng;
 use futures_core::Stream;
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
-use http::{Request, Response, header};
+use http::{HeaderMap, Request, Response, header};
 use nucleo_agents::catalog::{Catalog, ModelEntry};
 use nucleo_agents::providers::loopback::count_tokens;
 use nucleo_agents::transport::{BodyStream, Transport, TransportError};
@@ -40,8 +40,14 @@ pub(crate) enum Shown {
     NoHead,
     /// The head came, and no whole body until the client went.
     NoBody,
+    /// The head came, and then nothing but blanks.
+    KeptAlive,
     BrokenBeforeHead,
     BrokenInBody,
+    /// The connection broke, and the answer was whole.
+    BrokenAfterBody(u64, u64),
+    /// Of 200, and it says error; some of an answer came before, or none.
+    ErrorInside(Partial),
     /// A status of an error.
     Status(u16, Asks),
     WebPage,
@@ -51,7 +57,14 @@ pub(crate) enum Shown {
     Whole(u64, u64),
 }
 
-/// What a 429 says.
+/// How much of an answer came before the error inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Partial {
+    Nothing,
+    Some,
+}
+
+/// How long an error asks to wait, and in which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     Nothing,
@@ -59,6 +72,11 @@ pub(crate) enum Asks {
     Soon,
     MuchLater,
     InDays,
+    InMilliseconds,
+    InSeconds,
+    AtADate,
+    AtAPastDate,
+    InWords,
     Credit,
     /// The server's own quota refused.
     Quota,
@@ -70,18 +88,15 @@ impl Shown {
             Self::NoConnection => "no connection".into(),
             Self::NoHead => "no head".into(),
             Self::NoBody => "no body".into(),
+            Self::KeptAlive => "only kept alive".into(),
+            Self::BrokenAfterBody(..) => "broken after the body".into(),
+            Self::ErrorInside(Partial::Nothing) => "an error inside".into(),
+            Self::ErrorInside(Partial::Some) => "an error midway".into(),
             Self::BrokenBeforeHead => "broken before the head".into(),
             Self::BrokenInBody => "broken in the body".into(),
-            Self::Status(429, asks) => match asks {
-                Asks::Nothing => "429".into(),
-                Asks::AtOnce => "429 at once".into(),
-                Asks::Soon => "429 soon".into(),
-                Asks::MuchLater => "429 much later".into(),
-                Asks::InDays => "429 in days".into(),
-                Asks::Credit => "out of credit".into(),
-                Asks::Quota => "429 of a quota".into(),
-            },
-            Self::Status(status, _) => status.to_string(),
+            Self::Status(_, Asks::Credit) => "out of credit".into(),
+            Self::Status(status, Asks::Nothing) => status.to_string(),
+            Self::Status(status, asks) => format!("{status} {}", asks.words()),
             Self::WebPage => "web page".into(),
             Self::Unreadable => "unreadable".into(),
             Self::NoUsage => "no usage".into(),
@@ -89,6 +104,24 @@ impl Shown {
                 "usage above the reservation".into()
             }
             Self::Whole(..) => "whole".into(),
+        }
+    }
+}
+
+impl Asks {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Nothing | Self::Credit => "",
+            Self::AtOnce => "at once",
+            Self::Soon => "soon",
+            Self::MuchLater => "much later",
+            Self::InDays => "in days",
+            Self::InMilliseconds => "in milliseconds",
+            Self::InSeconds => "in seconds",
+            Self::AtADate => "at a date",
+            Self::AtAPastDate => "at a past date",
+            Self::InWords => "in words",
+            Self::Quota => "of a quota",
         }
     }
 }
@@ -188,33 +221,35 @@ impl Exchange {
             .headers
             .get(header::CONTENT_TYPE)
             .is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
-        if status == 429 {
-            let asked =
-                head.headers.get("retry-after-ms").and_then(|ms| ms.to_str().ok()?.parse().ok());
+        if status != 200 {
             let body = body.whole(1 << 16).await.expect("an error's body is whole");
-            self.shown = Shown::Status(status, asks(&body, asked));
+            self.shown = Shown::Status(status, asks(&body, &head.headers));
             return Response::from_parts(head, BodyStream::full(body));
         }
-        self.shown = match status {
-            200 if html => Shown::WebPage,
-            200 => Shown::NoBody,
-            _ => Shown::Status(status, Asks::Nothing),
-        };
+        self.shown = if html { Shown::WebPage } else { Shown::NoBody };
         let watched = Watched { body, read: Vec::new(), exchange: self };
         Response::from_parts(head, BodyStream::new(watched))
     }
 }
 
-fn asks(body: &[u8], retry_after_ms: Option<u64>) -> Asks {
+fn asks(body: &[u8], headers: &HeaderMap) -> Asks {
     let has = |word: &str| body.windows(word.len()).any(|part| part == word.as_bytes());
-    match retry_after_ms {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let date = |name| text(name).and_then(|text| httpdate::parse_http_date(text).ok());
+    let number = |name| text(name).map(|text| text.parse::<u64>().ok());
+    match (number("retry-after-ms"), number("retry-after")) {
         _ if has("insufficient_quota") => Asks::Credit,
         _ if !has("injected on request") => Asks::Quota,
-        None => Asks::Nothing,
-        Some(0) => Asks::AtOnce,
-        Some(..60_000) => Asks::Soon,
-        Some(..86_400_000) => Asks::MuchLater,
-        Some(_) => Asks::InDays,
+        (None, None) => Asks::Nothing,
+        (Some(None), Some(None)) => Asks::InWords,
+        (Some(Some(_)), None) => Asks::InMilliseconds,
+        (None, Some(Some(_))) => Asks::InSeconds,
+        (None, Some(None)) if date("retry-after") < date("date") => Asks::AtAPastDate,
+        (None | Some(None), Some(_)) | (Some(None), None) => Asks::AtADate,
+        (Some(Some(0)), _) => Asks::AtOnce,
+        (Some(Some(..60_000)), _) => Asks::Soon,
+        (Some(Some(..86_400_000)), _) => Asks::MuchLater,
+        (Some(Some(_)), _) => Asks::InDays,
     }
 }
 
@@ -236,10 +271,19 @@ impl Stream for Watched {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let piece = std::task::ready!(Pin::new(&mut self.body).poll_next(cx));
-        if self.exchange.shown == Shown::NoBody {
+        if matches!(self.exchange.shown, Shown::NoBody | Shown::KeptAlive) {
             match &piece {
-                Some(Ok(bytes)) => self.read.extend_from_slice(bytes),
-                Some(Err(_)) => self.exchange.shown = Shown::BrokenInBody,
+                Some(Ok(bytes)) => {
+                    self.read.extend_from_slice(bytes);
+                    let blank = self.read.iter().all(u8::is_ascii_whitespace);
+                    self.exchange.shown = if blank { Shown::KeptAlive } else { Shown::NoBody };
+                }
+                Some(Err(_)) => {
+                    self.exchange.shown = match whole(&self.read) {
+                        Shown::Whole(input, output) => Shown::BrokenAfterBody(input, output),
+                        _ => Shown::BrokenInBody,
+                    };
+                }
                 None => self.exchange.shown = whole(&self.read),
             }
         }
@@ -252,6 +296,10 @@ fn whole(body: &[u8]) -> Shown {
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
         return Shown::Unreadable;
     };
+    if !body["error"].is_null() {
+        let partial = if body["choices"].is_null() { Partial::Nothing } else { Partial::Some };
+        return Shown::ErrorInside(partial);
+    }
     let usage = &body["usage"];
     match (usage["prompt_tokens"].as_u64(), usage["completion_tokens"].as_u64()) {
         (Some(input), Some(output)) => Shown::Whole(input, output),
