@@ -1,6 +1,8 @@
 //! Our books against the server's, under every fault: what was told is booked to the last digit,
 //! what was not is booked above the bill, and what cost nothing is booked as nothing.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::sync::Arc;
 
 use nucleo_agents::Runtime;

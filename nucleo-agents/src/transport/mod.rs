@@ -16,6 +16,7 @@ mod memory;
 #[cfg(feature = "openai")]
 mod reqwest;
 
+#[cfg(feature = "openai")]
 pub(crate) use body::Arrived;
 pub use body::{BodyError, BodyStream};
 pub use contract::{BrokenAt, Cause, Transport, TransportError};
