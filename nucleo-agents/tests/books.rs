@@ -12,7 +12,7 @@ use nucleo_agents::providers::loopback::{
     AskedWait, Engine, Fault, FaultRule, InsideAfter, InsideError, Ledger, LoopbackConfig,
     LoopbackModel, LoopbackPrice, When,
 };
-use nucleo_agents::transport::{BodyStream, InMemory, Transport};
+use nucleo_agents::transport::{BodyStream, BrokenAt, InMemory, Transport, TransportError};
 use nucleo_core::{Money, Span};
 
 const CATALOG: &str = r#"
@@ -158,4 +158,23 @@ async fn a_model_without_a_price_is_refused_by_name_under_a_cap() {
     assert_eq!((&*refusal.model, refusal.reservation), ("scribe", None));
     assert!(error.to_string().contains("scribe"), "{error}");
     assert_eq!(spent.pico(), 0);
+}
+
+/// A stream that tells one token with its first piece and breaks after 806 of them is booked as
+/// reserved: 200 tokens of output for each of four attempts, not one.
+#[tokio::test(start_paused = true)]
+async fn a_total_from_the_start_of_a_stream_is_not_its_total() {
+    let server = InMemory::new(|_| async {
+        let first = r#"{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":10,"completion_tokens":1}}"#;
+        let piece = r#"{"choices":[{"delta":{"content":"a"}}]}"#;
+        let mut pieces = vec![Ok(format!("data: {first}\n\n").into())];
+        pieces.extend((0..805).map(|_| Ok(format!("data: {piece}\n\n").into())));
+        pieces.push(Err(TransportError::broken(BrokenAt::InBody, "cut")));
+        let head = http::Response::builder().header("content-type", "text/event-stream");
+        Ok(head.body(BodyStream::pieces(pieces)).unwrap())
+    });
+    let (result, spent) = asked(PRICE, Arc::new(server)).await;
+    assert!(result.is_err());
+    let output: Money = "0.012 USD".parse().unwrap();
+    assert!(spent.pico() > output.pico(), "four times 200 tokens of output, and input: {spent}");
 }

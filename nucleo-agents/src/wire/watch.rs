@@ -28,7 +28,8 @@ pub trait CallWatch: Send {
     fn head(&mut self, head: &HeadFacts) {
         let _ = head;
     }
-    /// Usage so far, for the whole call: the last one told holds.
+    /// Usage so far, for the whole call: the last one told holds, also when the call is cut off
+    /// then. Told is only what covers all that was answered so far.
     fn usage(&mut self, usage: Usage) {
         let _ = usage;
     }

@@ -37,7 +37,10 @@ struct Assembly {
     text: String,
     spoke: Spoke,
     stop: Option<Stop>,
+    /// The last total, while it covers what was said.
     usage: Option<Usage>,
+    /// Whether the event before had one.
+    reports: bool,
 }
 
 /// Whether anything was said, be it empty.
@@ -101,31 +104,49 @@ impl Assembly {
             return Err(self.unreadable("valid JSON in an event"));
         };
         let usage = event.used();
-        if let Some(usage) = usage {
-            self.usage = Some(usage);
-            watch.usage(usage);
-        }
+        // Only the first choice is ours: we ask for one. A usage event has none.
+        let choice = event.choices.into_iter().flatten().next();
+        let delta = choice.as_ref().and_then(|choice| choice.delta.as_ref());
+        self.report(usage, delta.is_some_and(Said::has_output), watch);
         if let Some(error) = &event.error {
             return Err(self.failed(ErrorBody::of(error), key));
         }
         if self.id.is_none() {
             self.id = event.id.map(Into::into);
         }
-        // Only the first choice is ours: we ask for one. A usage event has none.
-        let Some(choice) = event.choices.into_iter().flatten().next() else {
-            return Ok(Next::More);
-        };
+        let Some(choice) = choice else { return Ok(Next::More) };
         let error = choice.error.as_ref().map(ErrorBody::of);
         let failed = choice.finish_reason.as_deref() == Some(FAILED);
-        if usage.is_none() && choice.delta.as_ref().is_some_and(Said::has_output) {
-            self.usage = None;
-        }
         self.choice(choice, watch);
         match error {
             Some(error) => Err(self.failed(error, key)),
             None if failed => Err(self.failed(ErrorBody::default(), key)),
             None => Ok(Next::More),
         }
+    }
+
+    /// Keeps the usage of an event that has `output` or none, or that it has none for its output.
+    ///
+    /// What was told to the watch holds when the call is cut off, and can't be taken back. So a total
+    /// is told when it is one: after the output, or on each event of it. One at the start only, or
+    /// on the first piece only, would stand for hundreds of pieces.
+    fn report(&mut self, usage: Option<Usage>, output: bool, watch: &mut dyn CallWatch) {
+        let steady = std::mem::replace(&mut self.reports, usage.is_some());
+        match usage {
+            Some(usage) => {
+                self.usage = Some(usage);
+                let covers = if output { steady } else { self.has_output() };
+                if covers {
+                    watch.usage(usage);
+                }
+            }
+            None if output => self.usage = None,
+            None => {}
+        }
+    }
+
+    const fn has_output(&self) -> bool {
+        !self.text.is_empty() || matches!(self.spoke, Spoke::ToolCalls)
     }
 
     fn choice(&mut self, choice: Choice, watch: &mut dyn CallWatch) {
@@ -172,8 +193,7 @@ impl Assembly {
     }
 
     fn failed(&self, error: ErrorBody, key: &str) -> CallFailure {
-        let silent = self.text.is_empty() && self.spoke != Spoke::ToolCalls;
-        let after = if silent { StreamedAfter::Nothing } else { StreamedAfter::Text };
+        let after = if self.has_output() { StreamedAfter::Text } else { StreamedAfter::Nothing };
         streamed_error(error.inside(key), after, self.usage)
     }
 

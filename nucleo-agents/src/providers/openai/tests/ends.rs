@@ -203,3 +203,27 @@ fn usage_that_text_came_after_is_unknown() {
         assert_eq!(reply.usage.map(|usage| usage.output), output, "finished: {events}");
     }
 }
+
+/// What a watch was told holds when the call is cut off: 806 pieces are not one token.
+#[test]
+fn a_watch_is_told_no_total_that_may_be_outdated() {
+    let piece = |usage: &str| {
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"a\"}}}}],\"usage\":{usage}}}\n\n")
+    };
+    let used = |n: u64| format!(r#"{{"prompt_tokens":7,"completion_tokens":{n}}}"#);
+    let opening = format!("data: {{\"choices\":[],\"usage\":{}}}\n\n", used(1));
+    let silent: String = (0..805).map(|_| piece("null")).collect();
+    let running: String = (1..=805).map(|n| piece(&used(n))).collect();
+    for (body, told) in [
+        (format!("{opening}{silent}"), None),
+        (format!("{}{silent}", piece(&used(1))), None),
+        (format!("{silent}{}", piece(&used(806))), None),
+        (format!("{silent}{opening}"), Some("usage=7+1")),
+        (running, Some("usage=7+805")),
+    ] {
+        let (result, heard) = streamed(body.leak());
+        assert_eq!(result.unwrap_err().name(), "broken");
+        let last = heard.split(' ').rfind(|word| word.starts_with("usage"));
+        assert_eq!(last, told);
+    }
+}
