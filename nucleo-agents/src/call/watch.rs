@@ -33,4 +33,8 @@ impl CallWatch for Metering {
     fn usage(&mut self, usage: Usage) {
         self.meter.usage(usage);
     }
+
+    fn usage_outdated(&mut self) {
+        self.meter.usage_outdated();
+    }
 }

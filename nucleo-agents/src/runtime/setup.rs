@@ -12,7 +12,9 @@ use std::sync::Arc;
 use super::accounts::Accounts;
 use super::error::StartError;
 use super::route::Route;
-use crate::catalog::{Catalog, Credentials, ModelEntry, ProviderEntry, ProviderKind};
+#[cfg(feature = "openai")]
+use crate::catalog::ProviderKind;
+use crate::catalog::{Catalog, Credentials, ModelEntry, ProviderEntry};
 use crate::providers::Provider;
 #[cfg(feature = "loopback")]
 use crate::providers::loopback::{Loopback, LoopbackError};
@@ -25,6 +27,7 @@ type Cause = Box<dyn Error + Send + Sync>;
 pub(super) struct Setup<'c> {
     catalog: &'c Catalog,
     credentials: &'c Credentials,
+    #[cfg_attr(not(feature = "openai"), expect(dead_code, reason = "no provider sends"))]
     transport: Option<Arc<dyn Transport>>,
     providers: BTreeMap<Arc<str>, Arc<dyn Provider>>,
     /// The loopback servers inside this process.

@@ -27,14 +27,14 @@ pub struct Needs {
 impl Needs {
     /// Nothing: it begins at once.
     #[must_use]
-    pub const fn nothing() -> Self {
-        Self { http: 0, accounts: SmallVec::new_const(), timeout: TIMEOUT_DEFAULT }
+    pub fn nothing() -> Self {
+        Self { http: 0, accounts: SmallVec::new(), timeout: TIMEOUT_DEFAULT }
     }
 
     /// A place in the pool of connections.
     #[must_use]
-    pub const fn http() -> Self {
-        Self { http: 1, accounts: SmallVec::new_const(), timeout: TIMEOUT_DEFAULT }
+    pub fn http() -> Self {
+        Self { http: 1, ..Self::nothing() }
     }
 
     /// And one of this account.

@@ -29,10 +29,12 @@ pub trait CallWatch: Send {
         let _ = head;
     }
     /// Usage so far, for the whole call: the last one told holds, also when the call is cut off
-    /// then. Told is only what covers all that was answered so far.
+    /// then.
     fn usage(&mut self, usage: Usage) {
         let _ = usage;
     }
+    /// More was answered than the usage told so far covers: it holds no more.
+    fn usage_outdated(&mut self) {}
     /// A piece of a streamed text, in order. Never empty.
     fn piece(&mut self, text: &str) {
         let _ = text;

@@ -52,6 +52,12 @@ impl Meter {
         reported.usage = Some(usage);
     }
 
+    /// What was told of the usage covers no longer what the call has used: until more is told, nothing
+    /// is known.
+    pub fn usage_outdated(&self) {
+        self.reported.lock().usage = None;
+    }
+
     /// Where the call ended, when that is known before the job itself ends.
     pub fn ended(&self, ended: Ended) {
         self.reported.lock().ended = Some(ended);

@@ -39,8 +39,6 @@ struct Assembly {
     stop: Option<Stop>,
     /// The last total, while it covers what was said.
     usage: Option<Usage>,
-    /// Whether the event before had one.
-    reports: bool,
 }
 
 /// Whether anything was said, be it empty.
@@ -125,22 +123,15 @@ impl Assembly {
         }
     }
 
-    /// Keeps the usage of an event that has `output` or none, or that it has none for its output.
-    ///
-    /// What was told to the watch holds when the call is cut off, and can't be taken back. So a total
-    /// is told when it is one: after the output, or on each event of it. One at the start only, or
-    /// on the first piece only, would stand for hundreds of pieces.
+    /// Keeps and tells the usage of an event, or that its output has outdated the one before: a total
+    /// at the start, or on the first piece only, must not stand for hundreds of pieces.
     fn report(&mut self, usage: Option<Usage>, output: bool, watch: &mut dyn CallWatch) {
-        let steady = std::mem::replace(&mut self.reports, usage.is_some());
         match usage {
             Some(usage) => {
                 self.usage = Some(usage);
-                let covers = if output { steady } else { self.has_output() };
-                if covers {
-                    watch.usage(usage);
-                }
+                watch.usage(usage);
             }
-            None if output => self.usage = None,
+            None if output && self.usage.take().is_some() => watch.usage_outdated(),
             None => {}
         }
     }

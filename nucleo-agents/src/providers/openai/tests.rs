@@ -36,6 +36,9 @@ impl CallWatch for Heard {
     fn usage(&mut self, usage: Usage) {
         self.0.push_str(&format!("usage={}+{} ", usage.input_total(), usage.output_total()));
     }
+    fn usage_outdated(&mut self) {
+        self.0.push_str("usage=outdated ");
+    }
     fn piece(&mut self, text: &str) {
         self.0.push_str(&format!("`{text}` "));
     }
@@ -98,7 +101,7 @@ fn a_streamed_answer() {
 fn usage_on_every_event_is_a_running_total() {
     let (reply, heard) = streamed(include_str!("fixtures/stream_running_usage.txt"));
     assert_eq!(reply.unwrap().usage.unwrap().output_total(), 2);
-    assert_eq!(heard, "leaving head=200 `A` usage=7+2 `B` usage=7+2");
+    assert_eq!(heard, "leaving head=200 usage=7+1 `A` usage=7+2 `B` usage=7+2");
 }
 
 #[test]

@@ -215,9 +215,9 @@ fn a_watch_is_told_no_total_that_may_be_outdated() {
     let silent: String = (0..805).map(|_| piece("null")).collect();
     let running: String = (1..=805).map(|n| piece(&used(n))).collect();
     for (body, told) in [
-        (format!("{opening}{silent}"), None),
-        (format!("{}{silent}", piece(&used(1))), None),
-        (format!("{silent}{}", piece(&used(806))), None),
+        (format!("{opening}{silent}"), Some("usage=outdated")),
+        (format!("{}{silent}", piece(&used(1))), Some("usage=outdated")),
+        (format!("{silent}{}", piece(&used(806))), Some("usage=7+806")),
         (format!("{silent}{opening}"), Some("usage=7+1")),
         (running, Some("usage=7+805")),
     ] {
