@@ -1,13 +1,14 @@
 //! What must hold when every handle has resolved and every grace has passed.
 
-use nucleo_core::JobId;
 use nucleo_core::spend::{Of, Totals};
+use nucleo_core::{JobId, Money};
+use nucleo_harness::attempt::JobRecord;
 
 use crate::bills::{Bills, pico};
-use crate::run::World;
+use crate::run::{Records, World};
 
 /// Nothing held, committed, waiting or running; every job ended; the books add up.
-pub(crate) fn check(world: &World) {
+pub(crate) fn check(world: &World, records: &Records) {
     nothing_is_left(world);
     let (on_wire, quota_refusals, bills) = world.observer.wire();
     world.log.check(on_wire == 0, || format!("{on_wire} exchanges have not ended"));
@@ -19,6 +20,7 @@ pub(crate) fn check(world: &World) {
     ours(world, &bills);
     theirs(world, &bills);
     sums(world);
+    told(world, records);
 }
 
 fn nothing_is_left(world: &World) {
@@ -90,6 +92,35 @@ fn theirs(world: &World, bills: &Bills) {
 fn of_currency(totals: &Totals, currency: &str) -> i128 {
     let mut sums = totals.cost.iter().filter(|sum| sum.currency().code() == currency);
     sums.next().map_or(0, |sum| sum.pico())
+}
+
+/// What the agents were told of their calls is what was booked, unless a call was dropped: of that one
+/// nobody is told.
+fn told(world: &World, records: &Records) {
+    let all = world.runtime.harness().ledger().totals(Of::All).unwrap_or_default();
+    let mut sum = JobRecord::default();
+    records.iter().flatten().for_each(|record| sum.absorb(record));
+    let lost =
+        ["dropped: a deed", "fan-out: dropped midway", "fan-out: failed fast", "panic: an agent"];
+    let dropped =
+        records.iter().any(Option::is_none) || lost.iter().any(|name| world.log.count(name) > 0);
+    let counts = (u64::from(sum.estimated), u64::from(sum.unpriced), sum.usage);
+    let booked = (all.estimates, all.unpriced, all.usage);
+    let costs = all.cost.iter().all(|cost| *cost == of(&sum.cost, *cost));
+    world.log.check(dropped || (counts == booked && costs), || {
+        format!("agents were told {sum:?}, booked is {all:?}")
+    });
+    let less = all.cost.iter().all(|cost| of(&sum.cost, *cost).pico() <= cost.pico());
+    world.log.check(less, || format!("agents were told {sum:?}, only {all:?} is booked"));
+    if !dropped {
+        world.log.saw("records: equal to the books");
+    }
+}
+
+/// The sum in this money's currency.
+fn of(sums: &[Money], money: Money) -> Money {
+    let same = sums.iter().find(|sum| sum.currency() == money.currency());
+    same.copied().unwrap_or(Money::zero(money.currency()))
 }
 
 /// Workflows, models and agents each add up to the whole.

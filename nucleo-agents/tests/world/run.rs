@@ -10,6 +10,7 @@ use nucleo_core::admission::Policy;
 use nucleo_core::limits::{Rate, RetryShare};
 use nucleo_core::spend::ScopeId;
 use nucleo_core::{AccountId, Currency, Money, Reason, Span, Time};
+use nucleo_harness::attempt::JobRecord;
 use nucleo_harness::memory::{FakeProbe, MemoryWatch, Reading};
 use nucleo_harness::runtime::Clock;
 use nucleo_harness::workflow::CancelOnDrop;
@@ -25,6 +26,9 @@ use crate::plan::Plan;
 use crate::rest;
 use crate::script::{Stage, perform};
 use crate::wire::Wire;
+
+/// What the calls of each workflow came to; `None` of one that was dropped.
+pub(crate) type Records = Vec<Option<JobRecord>>;
 
 /// What became of a seed.
 #[derive(Debug)]
@@ -55,11 +59,14 @@ async fn whole(plan: Plan, log: &Arc<Log>) {
     let tasks_before = Handle::current().metrics().num_alive_tasks();
     let world = World::start(plan, log);
     let ended = tokio::time::timeout(Plan::TIME_MAX.to_std(), world.drive()).await;
-    log.check(ended.is_ok(), || format!("no end: {:?}", world.observer.unended()));
+    let records = ended.unwrap_or_else(|_| {
+        log.wrong(format!("no end: {:?}", world.observer.unended()));
+        Records::new()
+    });
     // Whatever was dropped has its grace.
     pause(REST_MS).await;
     world.observer.sample();
-    rest::check(&world);
+    rest::check(&world, &records);
     world.observer.close();
     drop(world);
     pause(1_000).await;
@@ -124,7 +131,7 @@ impl World {
     }
 
     /// Runs every workflow to its end, while the gremlin disturbs and the watchman looks.
-    async fn drive(&self) {
+    async fn drive(&self) -> Records {
         let (log, own) = (Arc::clone(&self.log), self.own);
         let (stubborn, may_expire) = (self.plan.stubborn, self.plan.may_expire());
         let stage = Arc::new(Stage { log, own, stubborn, may_expire });
@@ -143,20 +150,26 @@ impl World {
             let workflow = builder.start();
             self.guards.lock().unwrap().push(flow.guarded.then(|| workflow.cancel_on_drop()));
             let context = workflow.context().clone();
-            runs.push(tokio::spawn(perform(context, Arc::clone(&flow.script), Arc::clone(&stage))));
+            let run = perform(context.clone(), Arc::clone(&flow.script), Arc::clone(&stage));
+            runs.push(tokio::spawn(async move {
+                let _ = run.await;
+                context.record()
+            }));
             self.handles.lock().unwrap().push(Some(workflow));
         }
         let aborts: Vec<_> = runs.iter().map(tokio::task::JoinHandle::abort_handle).collect();
         let all = join(join_all(runs), self.disturb(&aborts));
         tokio::select! {
             biased;
-            _ = all => {}
-            () = self.watch() => {}
+            (runs, ()) = all => runs.into_iter().map(Result::ok).collect(),
+            records = self.watch() => records,
         }
     }
 
-    async fn watch(&self) {
-        for tick in 0_u64.. {
+    /// Looks now and then, and never ends.
+    async fn watch(&self) -> Records {
+        let mut tick = 0_u64;
+        loop {
             pause(match tick {
                 ..60 => 1_000,
                 60..400 => 10_000,
@@ -165,6 +178,7 @@ impl World {
             .await;
             self.observer.sample();
             self.observer.watch();
+            tick += 1;
         }
     }
 

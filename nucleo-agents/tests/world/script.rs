@@ -399,6 +399,7 @@ impl Spread {
             fan_out = fan_out.on_refusal(OnRefusal::Continue);
         }
         if self.fails_fast {
+            stage.log.saw("fan-out: failed fast");
             fan_out = fan_out.fail_fast();
         }
         if self.ordered {

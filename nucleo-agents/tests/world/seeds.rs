@@ -119,6 +119,7 @@ fn expected() -> Vec<String> {
         "wire: no connection",
         "wire: 429 of a quota",
         "bills: equal to the server's",
+        "records: equal to the books",
         "fan-out: collected",
         "fan-out: dropped midway",
         "fan-out: stopped",
