@@ -38,11 +38,13 @@ pub struct AgentContext {
     siblings: Siblings,
 }
 
-/// What an agent's calls did so far.
+/// What an agent's calls did so far, those of its children included as they end: a child that panics
+/// or is dropped has done what it has done.
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
     record: std::sync::Mutex<JobRecord>,
     refused: AtomicBool,
+    parent: Option<Arc<Deeds>>,
 }
 
 impl AgentContext {
@@ -69,8 +71,8 @@ impl AgentContext {
 
     /// A child agent's place, with deeds of its own.
     pub(crate) fn child(&self, name: Arc<str>) -> Self {
-        let (node, deeds) = (self.node.child(), Arc::default());
-        Self { node, deeds, name, ..self.clone() }
+        let deeds = Deeds { parent: Some(Arc::clone(&self.deeds)), ..Deeds::default() };
+        Self { node: self.node.child(), deeds: Arc::new(deeds), name, ..self.clone() }
     }
 
     /// A question to a model of at least this grade.
@@ -96,10 +98,7 @@ impl AgentContext {
     {
         let child = self.child(agent.name().into());
         let _cancel = child.node.cancel_token().clone().drop_guard();
-        let deeds = Arc::clone(&child.deeds);
-        let result = agent.call(child, input).await;
-        self.deeds.absorb(&deeds);
-        result
+        agent.call(child, input).await
     }
 
     /// Runs an agent over many inputs, below this one.
@@ -229,22 +228,26 @@ impl AgentContext {
         if let Err(error) = &end.result
             && error.refusal().is_some()
         {
-            self.deeds.refused.store(true, Ordering::Release);
+            self.deeds.refuse();
         }
         end.result
     }
 }
 
 impl Deeds {
-    fn add(&self, record: &JobRecord) {
-        self.record.lock().expect("summing can't panic").absorb(record);
+    /// Itself, and whoever it works for.
+    fn upwards(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |deeds| deeds.parent.as_deref())
     }
 
-    pub(crate) fn absorb(&self, child: &Self) {
-        self.add(&child.record());
-        if child.was_refused() {
-            self.refused.store(true, Ordering::Release);
+    fn add(&self, record: &JobRecord) {
+        for deeds in self.upwards() {
+            deeds.record.lock().expect("summing can't panic").absorb(record);
         }
+    }
+
+    fn refuse(&self) {
+        self.upwards().for_each(|deeds| deeds.refused.store(true, Ordering::Release));
     }
 
     pub(crate) fn record(&self) -> JobRecord {

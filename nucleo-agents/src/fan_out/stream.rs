@@ -234,7 +234,6 @@ where
             self.stopped = true;
             self.running.abort_all();
         }
-        self.context.deeds().absorb(&begun.deeds);
         let record = begun.deeds.record();
         Item { index: begun.index, input: begun.input, result, status, record }
     }

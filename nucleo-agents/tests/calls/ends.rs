@@ -10,7 +10,7 @@ use nucleo_agents::transport::BodyStream;
 use nucleo_core::Span;
 use nucleo_harness::attempt::JobError;
 
-use crate::world::{Answer, World, catalog, fine, status};
+use crate::world::{Answer, FINE_COSTS, World, catalog, fine, status};
 
 /// A server whose head and body each come only after a while, and whose first answer is a 500.
 fn slow() -> World {
@@ -194,5 +194,37 @@ async fn shutting_down_lets_what_runs_end_within_the_limit() {
     world.pass(Span::from_millis(10)).await;
     world.runtime.shutdown(Span::from_secs(5)).await;
     assert_eq!(call.await.unwrap().unwrap(), "fine");
+    world.nothing_is_held();
+}
+
+/// Pays for one call, and never comes back.
+async fn lingers(context: AgentContext, _: ()) -> Result<(), AgentError> {
+    context.model(Grade::Small).user("Hello").output(100).text().await?;
+    std::future::pending().await
+}
+
+/// Pays for one call, and panics.
+async fn breaks(context: AgentContext, _: ()) -> Result<(), AgentError> {
+    context.model(Grade::Small).user("Hello").output(100).text().await?;
+    panic!("planned")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_child_paid_is_told_all_the_same() {
+    let world = World::new(|_| fine());
+    let parent = |context: AgentContext, panics: bool| async move {
+        if panics {
+            return context.run(breaks, ()).await;
+        }
+        let minute = std::time::Duration::from_secs(60);
+        let gone = tokio::time::timeout(minute, context.run(lingers, ())).await;
+        gone.map_err(AgentError::other)?
+    };
+    let report = world.workflow.fan_out([false, true], parent).collect().await;
+    assert_eq!(report.failed(), 2, "{report}");
+    for item in report.failures() {
+        let told: Vec<_> = item.record.cost.iter().map(ToString::to_string).collect();
+        assert_eq!(told, [FINE_COSTS], "{:?}", item.result);
+    }
     world.nothing_is_held();
 }
