@@ -8,7 +8,7 @@
 //! - `order`, `settlement`: its vocabulary; `shares`: who is served when many share;
 //! - `accounts`, `slots`: its tables; `attribution`: what the line waited on;
 //! - `index`: the seam to the search; `classes` and its `tree`: the fast one, with the argument why
-//!   it strands nobody; `naive`: the rule as it reads, the oracle that `tests/lockstep.rs` runs beside.
+//!   it strands nobody; `naive`: the rule as it reads, the oracle that `tests/lockstep` runs beside.
 //!
 //! Why nobody is stranded: every input that can free something runs the line before the monitor is
 //! left (the driving contract), the head is always among those tested, and what it waits for is
