@@ -1,348 +1,61 @@
-//! The fast index beside the naive rule, step by step: the same decisions, in the same order, after
-//! every operation, and never a deadline later than the rule's own.
+//! State machines beside the rules they must decide by, step by step: the line of admission and its
+//! naive index, the ledger and its naive rows.
 //!
-//! A failure prints its seed; `LOCKSTEP_SEED=n cargo test -p nucleo-core --test lockstep` runs that
-//! seed alone, and `LOCKSTEP_SEEDS=n` runs more of them.
+//! A walk's choices come from a seed or from bytes (`draw`), so that what a fuzzer finds is a test:
+//! put its file into `fuzz/seeds/admission` or `fuzz/seeds/spend`. A failure prints its seed;
+//! `LOCKSTEP_SEED=n cargo test -p nucleo-core --test lockstep` runs that one alone, and
+//! `LOCKSTEP_SEEDS=n` runs more of them.
 
-use nucleo_core::admission::{ByClass, Naive, Policy, Protect};
-use nucleo_core::limits::{DailyQuota, ElasticWindow, Foreign, Permits, Rate, TokenBucket};
-use nucleo_core::memory::{MemoryProfile, Reading};
-use nucleo_core::{
-    Account, AccountId, Action, Charge, Demand, JobId, Monitor, Order, Reason, Settlement, Span,
-    Ticket, Time, Verdict, WorkflowId,
-};
+mod admission;
+mod draw;
+#[path = "../bytes/kit.rs"]
+mod kit;
+mod spend;
 
-/// Both monitors, and what the test knows of them.
-struct Pair {
-    fast: Monitor<ByClass>,
-    naive: Monitor<Naive>,
-    random: fastrand::Rng,
-    now: Time,
-    accounts: Vec<AccountId>,
-    permits: usize,
-    waiting: Vec<Ticket>,
-    held: Vec<(Ticket, Demand, Order)>,
-    demands: Vec<(Ticket, Demand)>,
-    /// Orders of ended attempts whose retry may come back to its place.
-    places: Vec<Order>,
-    memory: bool,
-    seed: u64,
-    step: usize,
-    jobs: u64,
-}
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-impl Pair {
-    fn new(seed: u64) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let (mut fast, mut naive) = (Monitor::<ByClass>::default(), Monitor::<Naive>::default());
-        let permits = random.usize(1..4);
-        let buckets = random.usize(0..4);
-        let mut accounts = Vec::new();
-        for at in 0..permits {
-            let capacity = random.u64(1..6);
-            accounts.push(fast.open(format!("p{at}"), Permits::new(capacity)));
-            naive.open(format!("p{at}"), Permits::new(capacity));
-        }
-        for at in 0..buckets {
-            let rate = Rate::per_second(random.u64(1..200)).burst(random.u64(1..300));
-            accounts.push(
-                fast.open(format!("b{at}"), TokenBucket::new(rate).expect("a rate in range")),
-            );
-            naive.open(format!("b{at}"), TokenBucket::new(rate).expect("a rate in range"));
-        }
-        if random.bool() {
-            let midnight = Time::from_millis(random.u64(0..60_000));
-            let quota = DailyQuota::new(random.u64(1..300), midnight).expect("a quota in range");
-            accounts.push(fast.open("day", quota.clone()));
-            naive.open("day", quota);
-        }
-        if random.bool() {
-            let width = Span::from_millis(random.u64(1..2_000));
-            let window = ElasticWindow::new(random.u64(1..6), width).expect("a window in range");
-            accounts.push(fast.open("window", window.clone()));
-            naive.open("window", window);
-        }
-        if random.u8(0..3) == 0 {
-            let own = TokenBucket::new(Rate::per_second(random.u64(1..200))).expect("in range");
-            accounts.push(fast.open("own", Foreign::new(own.clone())));
-            naive.open("own", Foreign::new(own));
-        }
-        let mut policy = if random.u8(0..3) == 0 { Policy::fair() } else { Policy::fifo() };
-        policy = match random.u8(0..6) {
-            0 => policy.protect(Protect::Overtaken(0)),
-            1 => policy.protect(Protect::Overtaken(random.usize(1..4))),
-            2 => policy.protect(Protect::Waited(Span::from_millis(random.u64(0..2_000)))),
-            _ => policy.weight(WorkflowId::from_u128(1), random.u32(1..4)),
-        };
-        fast.share(policy.clone());
-        naive.share(policy);
-        let memory = random.u8(0..4) == 0;
-        if memory {
-            let profile = *random
-                .choice(&[MemoryProfile::Conservative, MemoryProfile::Adaptive])
-                .expect("two profiles");
-            fast.watch_memory(profile);
-            naive.watch_memory(profile);
-        }
-        Self {
-            fast,
-            naive,
-            random,
-            now: Time::ZERO,
-            accounts,
-            permits,
-            waiting: Vec::new(),
-            held: Vec::new(),
-            demands: Vec::new(),
-            places: Vec::new(),
-            memory,
-            seed,
-            step: 0,
-            jobs: 0,
-        }
-    }
+use draw::Draw;
+use proptest::prelude::*;
 
-    fn where_(&self) -> String {
-        format!("seed {} step {} at {}", self.seed, self.step, self.now)
-    }
-
-    fn account(&mut self) -> AccountId {
-        let at = self.random.usize(..self.accounts.len());
-        self.accounts[at]
-    }
-
-    fn demand(&mut self) -> Demand {
-        self.jobs += 1;
-        let job = JobId::root(WorkflowId::from_u128(1)).child(self.jobs);
-        let workflow = WorkflowId::from_u128(self.random.u128(0..4));
-        let mut demand = Demand::new(job.attempt(1)).workflow(workflow);
-        for _ in 0..self.random.usize(0..4) {
-            let account = self.account();
-            let small =
-                account.index() < self.permits || self.fast.name(account).as_ref() == "window";
-            let top = if small { 3 } else { 120 };
-            demand = demand.need(account, self.random.u64(1..=top));
-        }
-        if self.random.bool() {
-            demand = demand.expected_memory(self.random.u64(0..300));
-        }
-        if self.random.u8(0..5) == 0 {
-            demand = demand.max_wait(Span::from_millis(self.random.u64(0..3_000)));
-        }
-        if self.random.u8(0..3) == 0 && !self.places.is_empty() {
-            let at = self.random.usize(..self.places.len());
-            demand = demand.place(Some(self.places.swap_remove(at)));
-        }
-        demand
-    }
-
-    fn operate(&mut self) {
-        match self.random.u8(0..100) {
-            0..35 => self.submit(),
-            35..55 => self.end_one(),
-            55..62 => self.leave_one(),
-            62..82 => self.pass_time(),
-            82..88 => self.reconfigure(),
-            88..94 => self.pace(),
-            _ => self.sample(),
-        }
-        self.drain();
-    }
-
-    fn submit(&mut self) {
-        let demand = self.demand();
-        let ticket = self.fast.submit(demand.clone(), self.now);
-        let other = self.naive.submit(demand.clone(), self.now);
-        assert_eq!(ticket, other, "{}", self.where_());
-        self.waiting.push(ticket);
-        self.demands.push((ticket, demand));
-    }
-
-    fn end_one(&mut self) {
-        if self.held.is_empty() {
-            return;
-        }
-        let at = self.random.usize(..self.held.len());
-        let (ticket, demand, order) = self.held.swap_remove(at);
-        if self.random.u8(0..4) == 0 {
-            self.fast.roll_back(ticket, self.now);
-            self.naive.roll_back(ticket, self.now);
-        } else {
-            let mut settlement = Settlement::in_full();
-            for need in demand.needs() {
-                if self.random.bool() {
-                    let used = self.random.u64(0..need.amount * 2);
-                    settlement = settlement.charge(need.account, Charge::Used(used));
-                }
-            }
-            self.fast.settle(ticket, &settlement, self.now);
-            self.naive.settle(ticket, &settlement, self.now);
-        }
-        if self.places.len() < 8 {
-            self.places.push(order);
-        }
-    }
-
-    fn leave_one(&mut self) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        let at = self.random.usize(..self.waiting.len());
-        let ticket = self.waiting.swap_remove(at);
-        assert!(self.fast.leave(ticket, self.now), "{}", self.where_());
-        assert!(self.naive.leave(ticket, self.now), "{}", self.where_());
-        self.demands.retain(|(other, _)| *other != ticket);
-    }
-
-    fn pass_time(&mut self) {
-        let to_deadline = self.random.bool();
-        match self.naive.poll_timeout() {
-            Some(at) if to_deadline => {
-                let early = self.fast.poll_timeout().expect("a deadline as early as the rule's");
-                assert!(early <= at, "{}: {early} after {at}", self.where_());
-                self.now = self.now.max(at);
-            }
-            _ => self.now = self.now + Span::from_nanos(self.random.u64(0..2_000_000_000)),
-        }
-    }
-
-    fn reconfigure(&mut self) {
-        let account = self.account();
-        if account.index() < self.permits {
-            let capacity = self.random.u64(1..7);
-            self.fast.resize(account, capacity, self.now);
-            self.naive.resize(account, capacity, self.now);
-        } else {
-            let rate = Rate::per_second(self.random.u64(1..200)).burst(self.random.u64(1..300));
-            self.fast.reconfigure(account, rate, self.now).expect("a rate in range");
-            self.naive.reconfigure(account, rate, self.now).expect("a rate in range");
-        }
-    }
-
-    fn pace(&mut self) {
-        let account = self.account();
-        match self.random.u8(0..10) {
-            0 => {
-                let until = self.now + Span::from_millis(self.random.u64(0..2_000));
-                self.fast.park(account, until, self.now);
-                self.naive.park(account, until, self.now);
-            }
-            1 => {
-                let amount = self.random.u64(0..50);
-                self.fast.lower(account, amount, self.now);
-                self.naive.lower(account, amount, self.now);
-            }
-            2 => {
-                let midnight = self.now + Span::from_millis(self.random.u64(0..60_000));
-                self.fast.next_midnight(account, midnight, self.now);
-                self.naive.next_midnight(account, midnight, self.now);
-            }
-            3 => {
-                self.fast.verdict(account, Verdict::Success, self.now);
-                self.naive.verdict(account, Verdict::Success, self.now);
-            }
-            4 => {
-                self.fast.close(account, Reason::OutOfCredit, self.now);
-                self.naive.close(account, Reason::OutOfCredit, self.now);
-            }
-            5 | 6 => {
-                self.fast.reopen(account, self.now);
-                self.naive.reopen(account, self.now);
-            }
-            _ => {
-                let pushback = Verdict::Pushback { sent: self.now, steps: 1 };
-                self.fast.verdict(account, pushback, self.now);
-                self.naive.verdict(account, pushback, self.now);
-            }
-        }
-    }
-
-    fn sample(&mut self) {
-        if self.memory {
-            let limit = std::num::NonZeroU64::new(1_000).expect("not zero");
-            let used = self.random.u64(0..1_000);
-            let reading = match self.random.u8(0..4) {
-                0 => Reading::pages(used, limit),
-                _ => Reading::live(used, limit),
-            };
-            self.fast.read_memory(reading, self.now);
-            self.naive.read_memory(reading, self.now);
-            assert_eq!(self.fast.memory(), self.naive.memory(), "{}", self.where_());
-        }
-    }
-
-    /// The same decisions, in the same order.
-    fn drain(&mut self) {
-        loop {
-            let (fast, naive) = (self.fast.poll(self.now), self.naive.poll(self.now));
-            assert_eq!(fast, naive, "{}", self.where_());
-            let Some(action) = fast else { break };
-            let ticket = action.ticket();
-            self.waiting.retain(|other| *other != ticket);
-            let at = self.demands.iter().position(|(other, _)| *other == ticket);
-            let (_, demand) = self.demands.swap_remove(at.expect("decided once"));
-            if let Action::Admit(admitted) = action {
-                self.held.push((ticket, demand, admitted.order));
-            }
-        }
-        assert_eq!(self.fast.waiting(), self.naive.waiting(), "{}", self.where_());
-        assert_eq!(self.fast.waiting(), self.waiting.len(), "{}", self.where_());
-        if let Some(ticket) = self.random.choice(&self.waiting) {
-            let why = self.fast.why_waiting(*ticket).expect("it waits");
-            assert_eq!(Some(&why), self.naive.why_waiting(*ticket).as_ref(), "{}", self.where_());
-            assert!(!why.short.is_empty() || why.memory || why.earliest.is_none(), "{why:?}");
-        }
-        let account = self.account();
-        assert_eq!(self.fast.view(account), self.naive.view(account), "{}", self.where_());
-        for account in &self.accounts[..self.permits] {
-            let available = self.fast.limit(*account).available(self.now);
-            assert_eq!(available, self.naive.limit(*account).available(self.now));
-        }
-    }
-
-    /// At rest, when nothing is held and the clock brings nothing more, nobody waits.
-    fn come_to_rest(&mut self) {
-        if self.memory {
-            self.fast.sample_memory(0.1, self.now);
-            self.naive.sample_memory(0.1, self.now);
-        }
-        self.drain();
-        for _ in 0..100_000 {
-            while !self.held.is_empty() {
-                self.end_one();
-                self.drain();
-            }
-            let Some(at) = self.fast.poll_timeout() else {
-                break;
-            };
-            self.now = self.now.max(at);
-            self.drain();
-        }
-        assert_eq!(self.waiting.len(), 0, "{}: somebody is stranded", self.where_());
-        for account in &self.accounts[..self.permits] {
-            let limit = self.fast.limit(*account);
-            let capacity = i128::from(limit.capacity(self.now));
-            assert_eq!(limit.available(self.now), capacity, "{}: a leak", self.where_());
-        }
-    }
-}
-
-fn seeds() -> std::ops::Range<u64> {
+/// Walks by seed, and says which one failed.
+fn by_seed(walk: fn(Draw<'_>, usize), steps: usize, unless_told: u64) {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    match number("LOCKSTEP_SEED") {
+    let seeds = match number("LOCKSTEP_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("LOCKSTEP_SEEDS").unwrap_or(4_000),
+        None => 0..number("LOCKSTEP_SEEDS").unwrap_or(unless_told),
+    };
+    for seed in seeds {
+        let walked = catch_unwind(AssertUnwindSafe(|| walk(Draw::seed(seed), steps)));
+        assert!(walked.is_ok(), "seed {seed}: the message is above");
     }
 }
 
 #[test]
 fn the_fast_index_decides_as_the_rule_does() {
-    for seed in seeds() {
-        let mut pair = Pair::new(seed);
-        for step in 0..500 {
-            pair.step = step;
-            pair.operate();
-        }
-        pair.come_to_rest();
+    by_seed(admission::walk, 500, 4_000);
+}
+
+#[test]
+fn the_ledger_decides_as_its_rule_does() {
+    by_seed(spend::walk, 120, 120);
+}
+
+#[test]
+fn seeds_of_the_fuzzer() {
+    kit::replay("admission", admission::check);
+    kit::replay("spend", spend::check);
+}
+
+proptest! {
+    #![proptest_config(kit::cases(64))]
+
+    #[test]
+    fn any_bytes_walk_alike_in_admission(bytes in prop::collection::vec(any::<u8>(), 0..1_500)) {
+        admission::check(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_walk_alike_in_spend(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        spend::check(&bytes);
     }
 }

@@ -1,7 +1,7 @@
 //! Scripts on the ledger: one line a step, and what is expected of it.
 //!
 //! Money is told in cents of a dollar: an ask of 20 reserves 0.20 USD, and a settlement of 5 books
-//! 0.05 USD. The random walk beside the naive rule is in `lockstep`.
+//! 0.05 USD. The walk beside the naive rule is in the crate's `tests/lockstep`.
 
 use std::collections::BTreeMap;
 

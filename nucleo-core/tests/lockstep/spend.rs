@@ -1,14 +1,33 @@
-//! The ledger in lockstep with the naive rule, under random steps over several scopes.
+//! The ledger in lockstep with the naive rule, step by step over several scopes.
 //!
 //! The naive rule keeps one row an attempt, in a plain vector, and recomputes every sum whenever
 //! it is asked; it knows nothing of stirred lines, sizes or slabs. Both must decide alike, at each
-//! step. Each failure prints its seed.
+//! step.
 
 use std::collections::BTreeMap;
 
-use super::script::{ask, cents, used};
-use crate::spend::*;
-use crate::{Money, WorkflowId};
+use nucleo_core::spend::{
+    Ask, Booking, CommitmentId, Decision, Ledger, NearCap, Outcome, Price, Rate, Rates, ScopeId,
+    SpendRefusal, WaitId,
+};
+use nucleo_core::{Currency, Money, PICO, Reserved, Usage, WorkflowId};
+
+use super::draw::Draw;
+
+fn cents(n: i128) -> Money {
+    Money::from_pico(n * PICO / 100, Currency::USD)
+}
+
+/// So many output tokens, each for a cent.
+fn ask(workflow: WorkflowId, cents: u64) -> Ask {
+    let rates = Rates::new(Rate::FREE, "10000".parse().unwrap());
+    let tokens = Reserved { input: 0, output: cents };
+    Ask::new(workflow, "m", tokens).agent("a").price(Price::new(Currency::USD, rates))
+}
+
+fn used(cents: u64) -> Booking {
+    Booking::Actual(Usage { output: cents, ..Usage::default() })
+}
 
 /// One attempt, for ever.
 #[derive(Clone, Debug)]
@@ -156,7 +175,7 @@ const SCOPES: usize = 5;
 const DAY: usize = 4;
 
 impl Pair {
-    fn new(random: &mut fastrand::Rng) -> Self {
+    fn new(draw: &mut Draw<'_>) -> Self {
         let ids = vec![
             ScopeId::Workflow(WorkflowId::from_u128(0)),
             ScopeId::Workflow(WorkflowId::from_u128(1)),
@@ -165,7 +184,7 @@ impl Pair {
             ScopeId::Day("UTC".into()),
         ];
         let mut ledger = Ledger::new();
-        let caps: Vec<_> = (0..SCOPES).map(|_| random_cap(random)).collect();
+        let caps: Vec<_> = (0..SCOPES).map(|_| random_cap(draw)).collect();
         for (id, cap) in ids.iter().zip(&caps) {
             match id {
                 ScopeId::Workflow(workflow) => {
@@ -184,13 +203,12 @@ impl Pair {
         Said::Refused { scope, over, helps: refusal.waiting_helps }
     }
 
-    fn approve(&mut self, random: &mut fastrand::Rng) {
-        let mine = random.u64(0..12);
-        let near_cap =
-            if random.u8(0..4) == 0 { NearCap::Refuse } else { NearCap::WaitForSiblings };
-        let workflow = random.usize(0..2);
+    fn approve(&mut self, draw: &mut Draw<'_>) {
+        let mine = draw.u64(0..12);
+        let near_cap = if draw.one_in(4) { NearCap::Refuse } else { NearCap::WaitForSiblings };
+        let workflow = draw.usize(0, 1);
         let mut scopes = vec![workflow];
-        scopes.extend((2..SCOPES).filter(|_| random.bool()));
+        scopes.extend((2..SCOPES).filter(|_| draw.bool()));
         let mut call = ask(WorkflowId::from_u128(workflow as u128), mine).near_cap(near_cap);
         for &scope in &scopes[1..] {
             call = match &self.ids[scope] {
@@ -218,12 +236,12 @@ impl Pair {
         }
     }
 
-    fn step(&mut self, random: &mut fastrand::Rng) {
-        match random.u8(0..20) {
-            0..=9 => self.approve(random),
-            10..=14 => self.end(random),
+    fn step(&mut self, draw: &mut Draw<'_>) {
+        match draw.u8(0..20) {
+            0..=9 => self.approve(draw),
+            10..=14 => self.end(draw),
             15 => {
-                let Some((&id, &who)) = self.waits.iter().nth(random.usize(0..3)) else {
+                let Some((&id, &who)) = self.waits.iter().nth(draw.usize(0, 2)) else {
                     return;
                 };
                 self.waits.remove(&id);
@@ -231,7 +249,7 @@ impl Pair {
                 self.ledger.leave(id);
             }
             16 | 17 => {
-                let (scope, cap) = (random.usize(0..SCOPES), random_cap(random));
+                let (scope, cap) = (draw.place(SCOPES), random_cap(draw));
                 self.naive.caps[scope] = cap;
                 self.ledger.set_cap(self.ids[scope].clone(), cap.map(cents)).unwrap();
             }
@@ -240,8 +258,8 @@ impl Pair {
                 self.ledger.begin_day("UTC", self.naive.day.to_string());
             }
             _ => {
-                let scope = random.usize(0..2);
-                let (spent, at_day) = (i128::from(random.u8(0..3)), self.naive.day);
+                let scope = draw.usize(0, 1);
+                let (spent, at_day) = (i128::from(draw.u8(0..3)), self.naive.day);
                 let state = State::Ended { cost: spent, at_day };
                 self.naive.rows.push(Row { scopes: vec![scope], mine: 0, state });
                 self.ledger.carry_over(&self.ids[scope].clone(), cents(spent)).unwrap();
@@ -251,21 +269,21 @@ impl Pair {
     }
 
     /// Settles or releases one; now and then the bill is above the reservation.
-    fn end(&mut self, random: &mut fastrand::Rng) {
+    fn end(&mut self, draw: &mut Draw<'_>) {
         let count = self.commitments.len();
         if count == 0 {
             return;
         }
-        let (&who, &id) = self.commitments.iter().nth(random.usize(0..count)).unwrap();
+        let (&who, &id) = self.commitments.iter().nth(draw.place(count)).unwrap();
         self.commitments.remove(&who);
         let row = &mut self.naive.rows[who];
-        if random.u8(0..4) == 0 {
+        if draw.one_in(4) {
             row.state = State::Gone;
             self.ledger.release(id);
             return;
         }
-        let past = u64::from(random.u8(0..9) / 8);
-        let cost = random.u64(0..=u64::try_from(row.mine).unwrap() + past);
+        let past = u64::from(draw.u8(0..9) / 8);
+        let cost = draw.u64(0..=u64::try_from(row.mine).unwrap() + past);
         row.state = State::Ended { cost: i128::from(cost), at_day: self.naive.day };
         let booked = self.ledger.settle(id, used(cost));
         assert_eq!(booked.cost, Some(cents(cost.into())));
@@ -326,32 +344,42 @@ impl Pair {
     }
 }
 
-fn random_cap(random: &mut fastrand::Rng) -> Option<i128> {
-    (random.u8(0..6) > 0).then(|| i128::from(random.u8(10..60)))
+fn random_cap(draw: &mut Draw<'_>) -> Option<i128> {
+    (draw.u8(0..6) > 0).then(|| i128::from(draw.u8(10..60)))
 }
 
-#[test]
-fn decides_as_the_naive_rule_does() {
-    for seed in 0..120 {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let mut pair = Pair::new(&mut random);
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            for step in 0..120 {
-                let walk = std::panic::AssertUnwindSafe(|| pair.step(&mut random));
-                std::panic::catch_unwind(walk)
-                    .unwrap_or_else(|_| panic!("seed {seed}, step {step}"));
-            }
-            while !pair.commitments.is_empty() {
-                pair.end(&mut random);
-                pair.drain();
-            }
-            assert_eq!(pair.ledger.under_way(), 0);
-            for id in &pair.ids {
-                let position = pair.ledger.position(id).unwrap();
-                assert!(position.committed.iter().all(|sum| sum.pico() == 0), "at rest");
-                assert_eq!((position.under_way, position.waiting), (0, 0));
-            }
-        }));
-        assert!(outcome.is_ok(), "seed {seed}");
+/// The number of a step, told where it fails.
+struct Step(usize);
+
+impl Drop for Step {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("step {}", self.0);
+        }
     }
+}
+
+/// Walks until the choices are over, at most so many steps, and comes to rest.
+pub(crate) fn walk(mut draw: Draw<'_>, steps: usize) {
+    let mut pair = Pair::new(&mut draw);
+    let mut step = Step(0);
+    while step.0 < steps && !draw.is_over() {
+        pair.step(&mut draw);
+        step.0 += 1;
+    }
+    while !pair.commitments.is_empty() {
+        pair.end(&mut draw);
+        pair.drain();
+    }
+    assert_eq!(pair.ledger.under_way(), 0);
+    for id in &pair.ids {
+        let position = pair.ledger.position(id).unwrap();
+        assert!(position.committed.iter().all(|sum| sum.pico() == 0), "at rest");
+        assert_eq!((position.under_way, position.waiting), (0, 0));
+    }
+}
+
+/// The walk that these bytes choose.
+pub(crate) fn check(bytes: &[u8]) {
+    walk(Draw::bytes(bytes), 400);
 }
