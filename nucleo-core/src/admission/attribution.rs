@@ -4,7 +4,7 @@
 //! too, so one running integral an account tells each waiter's share: the difference between its
 //! grant and its arrival. Shares of several accounts may overlap.
 //!
-//! Invariants: an integral never falls; keeping it costs a few additions when time passes, and
+//! Invariants: an integral never falls, and does not depend on how often the monitor is polled; keeping it costs a few additions when time passes, and
 //! nothing per waiter but the readings at its arrival.
 //!
 //! Not here: deciding anything.

@@ -15,7 +15,7 @@ use super::super::shares::Policy;
 use super::super::slots::{Needs, State, Waiter};
 use super::decide::account_at;
 use super::{Action, Admitted, Monitor};
-use crate::account::{Account as _, AccountId};
+use crate::account::{Account as _, AccountId, Horizon};
 use crate::demand::{Demand, Need};
 use crate::error::AdmitError;
 use crate::event::{LimiterEvent, LimiterWhat};
@@ -165,19 +165,25 @@ impl<I: Index> Monitor<I> {
         self.latest
     }
 
-    /// Books the time that passed with what the head was short of meanwhile.
+    /// Books the time that passed with what the head was short of meanwhile, and no longer than it
+    /// was: what the clock brought by itself may have come before this was asked.
     pub(super) fn attribute(&mut self, passed: Span) {
         let Some((_, head)) = self.index.head() else {
             return;
         };
         let stated = self.slots.waiter(head).memory;
-        if matches!(self.gate_says(stated, self.latest), Ask::Wait(_)) {
-            self.shortness.add_memory(passed);
+        let latest = self.latest;
+        let short_for = |until| match until {
+            Horizon::At(at) => at.since(latest).min(passed),
+            Horizon::OnEvent => passed,
+        };
+        if let Ask::Wait(until) = self.gate_says(stated, latest) {
+            self.shortness.add_memory(short_for(until));
         }
         for need in &self.slots.waiter(head).needs {
-            let available = self.accounts.limit(need.account).available(self.latest);
-            if available < i128::from(need.amount) {
-                self.shortness.add(need.account, passed);
+            let (limit, amount) = (self.accounts.limit(need.account), i128::from(need.amount));
+            if limit.available(latest) < amount {
+                self.shortness.add(need.account, short_for(limit.when(amount, latest)));
             }
         }
     }
