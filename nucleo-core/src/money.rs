@@ -124,7 +124,10 @@ impl Money {
     /// # Panics
     /// Past 1.7e26 units, as [`Money::plus`].
     pub fn minus(self, other: Self) -> Result<Self, CurrencyMismatch> {
-        self.plus(Self { pico: -other.pico, ..other })
+        self.same(other)?;
+        let pico =
+            self.pico.checked_sub(other.pico).expect("a difference of money past 1e26 units");
+        Ok(Self { pico, ..self })
     }
 
     /// This amount `n` times.
@@ -187,7 +190,10 @@ impl FromStr for Money {
         else {
             return Err(MoneyError::Form(text.to_owned()));
         };
-        let pico = parse_pico(amount).map_err(|_| MoneyError::Form(text.to_owned()))?;
+        let pico = parse_pico(amount).map_err(|error| match error {
+            MoneyError::Range(_) => MoneyError::Range(text.to_owned()),
+            _ => MoneyError::Form(text.to_owned()),
+        })?;
         Ok(Self { pico, currency: currency.parse()? })
     }
 }
@@ -265,7 +271,19 @@ mod tests {
         {
             assert!(text.parse::<Money>().is_err(), "{text}");
         }
-        assert!("0.0000000000001 USD".parse::<Money>().is_err(), "13 decimals are not exact");
+        let error = "0.0000000000001 USD".parse::<Money>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`0.0000000000001 USD` can't be told exactly: at most 12 decimals and 24 digits before \
+             them"
+        );
+    }
+
+    #[test]
+    fn the_least_amount_can_be_taken_away() {
+        let least = Money::from_pico(i128::MIN, Currency::USD);
+        let below = Money::from_pico(-1, Currency::USD);
+        assert_eq!(below.minus(least).unwrap().pico(), i128::MAX);
     }
 
     #[test]
