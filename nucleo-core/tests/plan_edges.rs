@@ -43,3 +43,45 @@ fn a_tie_between_weights_falls_to_who_came_first() {
     let ms = [0.0, 10.0, 50.0, 20.0, 30.0, 40.0, 60.0];
     assert_eq!(at, ms.map(Some));
 }
+
+/// The rate is there again after 100 ms; from then on only the connection is missing.
+#[test]
+fn a_job_was_short_of_each_account_only_while_it_was() {
+    let text = r#"{"accounts": {"http": {"permits": 1}, "calls": {"per_minute": 600, "burst": 1}},
+        "jobs": [
+            {"id": "a", "arrive_ms": 0, "demand": {"http": 1, "calls": 1}, "hold_ms": 1000},
+            {"id": "b", "arrive_ms": 0, "demand": {"http": 1, "calls": 1}, "hold_ms": 1}]}"#;
+    let scenario: Scenario = serde_json::from_str(text).expect("a scenario");
+    let summary = plan(&scenario).expect("it can be planned").summary;
+    assert_eq!((summary.short_ms["http"], summary.short_ms["calls"]), (1000.0, 100.0));
+    assert_eq!(summary.binding.as_deref(), Some("http"));
+}
+
+#[test]
+fn costs_that_no_sum_can_tell_are_refused_where_they_stand() {
+    let job = |id: usize, cost: &str| {
+        serde_json::json!({"id": id.to_string(), "arrive_ms": 0, "demand": {}, "hold_ms": 0,
+            "cost": cost})
+    };
+    let error = |jobs: Vec<serde_json::Value>| {
+        let scenario = serde_json::json!({"accounts": {}, "jobs": jobs});
+        let scenario: Scenario = serde_json::from_value(scenario).expect("a scenario");
+        plan(&scenario).expect_err("it can't be summed").to_string()
+    };
+    let said = |id| {
+        format!("job {id}: cost is below zero, or the costs up to here add up past 1e24 units")
+    };
+    assert_eq!(error(vec![job(0, "1 USD"), job(1, "-1 USD")]), said(1));
+    let most = "999999999999999999999999 USD";
+    assert_eq!(error((0..200).map(|id| job(id, most)).collect()), said(1));
+}
+
+#[test]
+fn a_scenario_is_written_as_it_is_read() {
+    let text = r#"{"accounts":{},"jobs":[{"id":"a","arrive_ms":0.25,"demand":{},"hold_ms":7}]}"#;
+    let scenario: Scenario = serde_json::from_str(text).expect("a scenario");
+    let written = serde_json::to_value(&scenario).expect("it can be written");
+    assert_eq!(written["jobs"][0]["arrive_ms"], 0.25);
+    let again: Scenario = serde_json::from_value(written).expect("and read");
+    assert_eq!(plan(&again), plan(&scenario));
+}

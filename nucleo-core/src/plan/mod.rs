@@ -12,7 +12,7 @@ mod run;
 mod scenario;
 
 pub use outcome::{JobOutcome, Outcome, Plan, Summary};
-pub use run::plan;
+pub use run::{plan, plan_with};
 pub use scenario::{
     AccountSpec, JobSpec, Millis, OrderSpec, PermitsSpec, PolicySpec, ProtectSpec, RateSpec,
     Scenario, ScenarioError,

@@ -15,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::outcome::{JobOutcome, Outcome, Plan, Summary, millis};
 use super::scenario::{OrderSpec, PolicySpec, ProtectSpec, Scenario, ScenarioError};
 use crate::account::AccountId;
-use crate::admission::{Action, Charge, Monitor, Policy, Protect, Settlement, Ticket};
+use crate::admission::{
+    Action, ByClass, Charge, Index, Monitor, Policy, Protect, Settlement, Ticket,
+};
 use crate::demand::Demand;
 use crate::error::AdmitError;
 use crate::id::{JobId, WorkflowId};
@@ -28,8 +30,17 @@ use crate::time::{Span, Time};
 /// # Errors
 /// [`ScenarioError`] when the scenario contradicts itself; nothing is planned then.
 pub fn plan(scenario: &Scenario) -> Result<Plan, ScenarioError> {
+    plan_with::<ByClass>(scenario)
+}
+
+/// Plans a scenario with another search of the line, such as the oracle
+/// [`Naive`](crate::admission::Naive): the plan is the same, whichever it is.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_with<I: Index>(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     scenario.check()?;
-    let mut run = Run::new(scenario)?;
+    let mut run = Run::<I>::new(scenario)?;
     run.seed_events();
     run.until_rest();
     Ok(run.finish())
@@ -54,9 +65,9 @@ enum Stage {
     Over,
 }
 
-struct Run<'s> {
+struct Run<'s, I> {
     scenario: &'s Scenario,
-    monitor: Monitor,
+    monitor: Monitor<I>,
     accounts: BTreeMap<&'s str, AccountId>,
     workflows: BTreeMap<&'s str, WorkflowId>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
@@ -71,9 +82,9 @@ struct Run<'s> {
     end: Time,
 }
 
-impl<'s> Run<'s> {
+impl<'s, I: Index> Run<'s, I> {
     fn new(scenario: &'s Scenario) -> Result<Self, ScenarioError> {
-        let mut monitor = Monitor::new();
+        let mut monitor = Monitor::<I>::default();
         let mut accounts = BTreeMap::new();
         for (name, spec) in &scenario.accounts {
             accounts.insert(name.as_str(), monitor.open(name.as_str(), spec.limit(name)?));

@@ -10,8 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::outcome::millis;
 use crate::limits::{AMOUNT_MAX, Limit, Permits, Rate, TokenBucket};
 use crate::money::Money;
 use crate::time::Time;
@@ -168,9 +169,8 @@ pub struct JobSpec {
     pub cost: Option<Money>,
 }
 
-/// Milliseconds, with decimals to a nanosecond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(transparent)]
+/// Milliseconds, with decimals to a nanosecond; written as they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(Time);
 
 impl Millis {
@@ -183,6 +183,15 @@ impl Millis {
 
 /// The latest instant a scenario may name: 200 years, so that sums of two stay in range.
 const MILLIS_MAX: f64 = 6.3e12;
+
+/// The greatest sum of costs, in 1e-12 units, whatever their currencies: 1e24 units.
+const COST_SUM_MAX: i128 = 1_000_000_000_000_000_000_000_000 * crate::PICO;
+
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(millis(self.0))
+    }
+}
 
 impl<'de> Deserialize<'de> for Millis {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -258,6 +267,12 @@ pub enum ScenarioError {
         /// The workflow.
         workflow: String,
     },
+    /// A cost below zero, or a sum of costs past what money can tell.
+    #[error("job {id}: cost is below zero, or the costs up to here add up past 1e24 units")]
+    Cost {
+        /// The job.
+        id: String,
+    },
     /// Readings out of order, or no share.
     #[error("memory[{index}]: readings go forward in time, each with a share from 0 to 10")]
     Memory {
@@ -322,6 +337,7 @@ impl Scenario {
         for job in &self.jobs {
             self.check_job(job)?;
         }
+        self.check_costs()?;
         self.check_circles(&places)
     }
 
@@ -340,6 +356,19 @@ impl Scenario {
         if let Some(account) = job.actual.keys().find(uncharged) {
             let account = account.clone();
             return Err(ScenarioError::ActualWithoutDemand { id: id(), account });
+        }
+        Ok(())
+    }
+
+    /// Whichever jobs are granted, their costs can be summed.
+    fn check_costs(&self) -> Result<(), ScenarioError> {
+        let mut sum = 0_i128;
+        for job in &self.jobs {
+            let Some(cost) = job.cost else { continue };
+            sum = sum.saturating_add(cost.pico());
+            if cost.pico() < 0 || sum > COST_SUM_MAX {
+                return Err(ScenarioError::Cost { id: job.id.clone() });
+            }
         }
         Ok(())
     }
