@@ -74,7 +74,7 @@ pub(crate) fn check(bytes: &[u8]) {
     let whole = exchange.arriving(vec![exchange.arrived()]);
     let chunks = in_chunks(exchange.arrived(), bytes);
     assert_eq!(exchange.arriving(chunks), whole, "in chunks");
-    if exchange.arrived().len() <= 2_000 {
+    if exchange.arrived().len() <= 600 {
         let single = exchange.arrived().chunks(1).collect();
         assert_eq!(exchange.arriving(single), whole, "byte by byte");
     }

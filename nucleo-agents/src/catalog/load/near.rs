@@ -1,7 +1,8 @@
 //! Did you mean: the allowed word nearest to one that is not.
 //!
 //! Invariants: near is at most a third of the word's letters away, and at least one edit; the first
-//! of equals wins, so the answer does not depend on chance.
+//! of equals wins, so the answer does not depend on chance; a word longer than any name is near none,
+//! so the work is bounded, whatever stands in a file.
 //!
 //! Not here: saying it (`error`).
 
@@ -11,9 +12,14 @@ pub(super) fn nearest<'a>(
     allowed: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let most = (word.chars().count() / 3).max(1);
-    let near = allowed.into_iter().map(|other| (distance(word, other), other));
+    let short = |word: &&str| word.len() <= LENGTH_MAX;
+    let allowed = allowed.into_iter().filter(|other| short(&word) && short(other));
+    let near = allowed.map(|other| (distance(word, other), other));
     near.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, other)| other)
 }
+
+/// In bytes: no name is longer.
+const LENGTH_MAX: usize = 128;
 
 /// Edits (insert, delete, replace, swap neighbours) that turn one word into the other.
 fn distance(from: &str, to: &str) -> usize {
@@ -54,5 +60,13 @@ mod tests {
         ] {
             assert_eq!(nearest(word, words), found, "{word}");
         }
+    }
+
+    #[test]
+    fn a_text_that_is_no_name_is_near_nothing() {
+        // A table of its edits would take a terabyte.
+        let (long, other) = ("a".repeat(400_000), "b".repeat(400_000));
+        assert_eq!(nearest(&long, [&*other, "price"]), None);
+        assert_eq!(nearest("prise", [&*other, "price"]), Some("price"));
     }
 }
