@@ -118,6 +118,7 @@ fn replay_names_what_is_wrong_in_a_trace() {
     says(&format!("{HEAD}-1,2,3,\n"), &["row 1", "t_ms -1 is no instant"]);
     says(&format!("{HEAD}1,2,3,nope\n"), &["row 1", "has no model `nope`"]);
     says(&format!("{HEAD}1,2,3000000,\n"), &["row 1", "3000000 output tokens", "max_output"]);
+    says(&format!("{HEAD}1,{},3,\n", u64::MAX), &["row 1", "input tokens", "raise its context"]);
     says(HEAD, &["has no rows"]);
     folder.nucleo(["replay", "nope.csv"]).says_only(2, &["can't read the trace nope.csv"]);
     folder.write("mine.toml", &crate::server::catalog(1));

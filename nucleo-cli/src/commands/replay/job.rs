@@ -1,6 +1,7 @@
 //! A row of the trace as it is sent.
 //!
-//! Invariants: what it declares is within what its model can answer.
+//! Invariants: what it declares is within what its model can answer, its input within what the model
+//! holds.
 //!
 //! Not here: reading rows (`trace`), sending them (`replaying`).
 
@@ -47,6 +48,15 @@ impl Job {
                 "{declared} output tokens, but {} answers {} at most: raise its max_output",
                 model.id,
                 model.max_output
+            );
+        }
+        // Its prompt is made in full when it is sent: one that is never taken may not fit in memory.
+        if row.input_tokens > model.context {
+            bail!(
+                "{} input tokens, but {} holds {} of input and output: raise its context",
+                row.input_tokens,
+                model.id,
+                model.context
             );
         }
         Ok(Self { row, model, arrives, declared })

@@ -15,6 +15,8 @@ mod job;
 mod memory;
 mod replaying;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub(crate) use replaying::run;

@@ -1,17 +1,19 @@
 //! A trace: a CSV file with one row a call.
 //!
 //! Invariants: columns are found by name and may stand in any order; others are ignored; a broken
-//! row is an error that names its line.
+//! row is an error that names it.
 //!
 //! Not here: what a row becomes (`replay`).
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
 /// One row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     /// Counted from 1, without the heading.
     pub(super) number: usize,
@@ -35,9 +37,18 @@ const T_MS_MAX: f64 = 3.2e10;
 
 /// Reads at most so many rows.
 pub(super) fn read(path: &Path, rows: Option<usize>) -> anyhow::Result<Vec<Row>> {
-    let name = path.display();
-    let mut reader =
-        csv::Reader::from_path(path).with_context(|| format!("can't read the trace {name}"))?;
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("can't read the trace {name}"))?;
+    read_from(file, &name, rows)
+}
+
+/// The same from anywhere; `name` is what errors call it.
+pub(super) fn read_from(
+    file: impl Read,
+    name: &str,
+    rows: Option<usize>,
+) -> anyhow::Result<Vec<Row>> {
+    let mut reader = csv::Reader::from_reader(file);
     let mut read = Vec::new();
     for (index, row) in reader.deserialize::<RowCsv>().take(rows.unwrap_or(usize::MAX)).enumerate()
     {

@@ -1,0 +1,26 @@
+//! Noise and near-valid traces; the check is in `checks`.
+
+mod checks;
+#[path = "../../../../../nucleo-core/tests/bytes/kit.rs"]
+mod kit;
+
+use proptest::prelude::*;
+
+#[test]
+fn seeds_of_the_fuzzer() {
+    kit::replay("trace", checks::trace);
+}
+
+proptest! {
+    #![proptest_config(kit::cases(256))]
+
+    #[test]
+    fn any_bytes_as_a_trace(bytes in kit::noise()) {
+        checks::trace(&bytes);
+    }
+
+    #[test]
+    fn near_traces(bytes in kit::near("trace")) {
+        checks::trace(&bytes);
+    }
+}
