@@ -381,5 +381,5 @@ pub(crate) fn walk(mut draw: Draw<'_>, steps: usize) {
 
 /// The walk that these bytes choose.
 pub(crate) fn check(bytes: &[u8]) {
-    walk(Draw::bytes(bytes), 400);
+    walk(Draw::bytes(bytes), 200);
 }

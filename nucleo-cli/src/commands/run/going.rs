@@ -17,8 +17,9 @@ use nucleo_core::Span;
 use nucleo_core::spend::ScopeId;
 
 use super::ask::Answer;
+use super::earlier::{Earlier, ResultLine};
 use super::input::{Line, Lines};
-use super::results::{Earlier, ResultLine, Results};
+use super::results::Results;
 use super::summary::Summary;
 use super::template::Template;
 use crate::commands::{block_on, catalog};

@@ -1,13 +1,14 @@
 //! The input: one JSON object a line, read as it is pulled.
 //!
 //! Invariants: a line's index counts from 0 and counts every line; blank lines are skipped; a broken
-//! line is that item's failure, not the run's.
+//! line is that item's failure, not the run's; of a line without end no more is kept than a line may
+//! have.
 //!
 //! Not here: asking (`ask`), the template's form (`template`).
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -36,9 +37,13 @@ pub(crate) struct BadInput {
     why: Arc<str>,
 }
 
+/// The most that a line may have: what is longer was not meant as one.
+const LINE_BYTES_MAX: usize = 64 << 20;
+
 /// The lines of a file that are still to be asked.
-pub(crate) struct Lines {
-    reader: BufReader<File>,
+pub(crate) struct Lines<R = File> {
+    reader: BufReader<R>,
+    bytes_max: usize,
     template: Option<Arc<Template>>,
     skip: BTreeSet<usize>,
     next: usize,
@@ -58,15 +63,47 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-impl Lines {
-    pub(crate) fn new(file: File, template: Option<Template>, skip: BTreeSet<usize>) -> Self {
+impl<R: Read> Lines<R> {
+    pub(crate) fn new(file: R, template: Option<Template>, skip: BTreeSet<usize>) -> Self {
         let (template, broken) = (template.map(Arc::new), Arc::default());
-        Self { reader: BufReader::new(file), template, skip, next: 0, broken }
+        let (reader, bytes_max) = (BufReader::new(file), LINE_BYTES_MAX);
+        Self { reader, bytes_max, template, skip, next: 0, broken }
+    }
+
+    /// The same with another bound on a line.
+    #[cfg(test)]
+    pub(crate) fn bytes_max(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
     }
 
     /// Where a reading error is left.
     pub(crate) fn broken(&self) -> Arc<Mutex<Option<std::io::Error>>> {
         Arc::clone(&self.broken)
+    }
+
+    /// Reads the next line, its end included, and says how long it was; nothing is kept of one that
+    /// is too long.
+    fn read_line(&mut self, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
+        let mut read = 0;
+        loop {
+            let piece = match self.reader.fill_buf() {
+                Ok(piece) => piece,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let end = piece.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+            let taken = end.unwrap_or(piece.len());
+            read += taken;
+            if read <= self.bytes_max {
+                bytes.extend_from_slice(&piece[..taken]);
+            } else {
+                *bytes = Vec::new();
+            }
+            self.reader.consume(taken);
+            if end.is_some() || taken == 0 {
+                return Ok(read);
+            }
+        }
     }
 
     fn question(&self, index: usize, bytes: &[u8]) -> Result<Arc<[Message]>, BadInput> {
@@ -99,23 +136,27 @@ fn no_json(error: &serde_json::Error) -> String {
     format!("no JSON: {plain} in column {column}: write one JSON object a line")
 }
 
-impl Iterator for Lines {
+impl<R: Read> Iterator for Lines<R> {
     type Item = Line;
 
     fn next(&mut self) -> Option<Line> {
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
-            match self.reader.read_until(b'\n', &mut bytes) {
+            let read = match self.read_line(&mut bytes) {
                 Ok(0) => return None,
-                Ok(_) => {}
+                Ok(read) => read,
                 Err(error) => {
                     *self.broken.lock().expect("storing an error can't panic") = Some(error);
                     return None;
                 }
-            }
+            };
             let index = self.next;
             self.next += 1;
+            if read > self.bytes_max && !self.skip.contains(&index) {
+                let why = format!("longer than {} bytes: write one object a line", self.bytes_max);
+                return Some(Line { index, question: Err(BadInput { index, why: why.into() }) });
+            }
             if index == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());
             }

@@ -6,53 +6,21 @@
 //! Invariants: a line that is there is whole; what an earlier run answered is not asked again, and
 //! what it paid counts.
 //!
-//! Not here: what became of an item (`nucleo_agents::fan_out`).
+//! Not here: reading what is there (`earlier`), what became of an item (`nucleo_agents::fan_out`).
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use nucleo_agents::fan_out::{Item, ItemStatus};
-use nucleo_core::{Money, Usage};
-use serde::{Deserialize, Serialize};
 
 use super::ask::Answer;
+use super::earlier::{Earlier, ErrorLine, ResultLine};
 use super::input::{BadInput, Line};
 use crate::args;
 use crate::exit::OutputLost;
-
-/// One line of results.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ResultLine {
-    pub(crate) index: usize,
-    pub(crate) status: String,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) answer: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub(crate) error: Option<ErrorLine>,
-    #[serde(default)]
-    pub(crate) usage: Usage,
-    /// `null` for what had no price and for what was never sent.
-    #[serde(default)]
-    pub(crate) cost: Option<Money>,
-    #[serde(default)]
-    pub(crate) model: Option<Arc<str>>,
-    #[serde(default)]
-    pub(crate) attempts: u32,
-    #[serde(default)]
-    pub(crate) wait_ms: u64,
-    #[serde(default)]
-    pub(crate) waited_on: BTreeMap<Arc<str>, u64>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ErrorLine {
-    pub(crate) kind: String,
-    pub(crate) message: String,
-}
 
 impl ResultLine {
     pub(crate) fn of(item: &Item<Line, Answer>) -> Self {
@@ -86,13 +54,6 @@ impl ResultLine {
                 .collect(),
         }
     }
-}
-
-/// What an earlier run left.
-#[derive(Debug, Default)]
-pub(crate) struct Earlier {
-    pub(crate) answered: BTreeSet<usize>,
-    pub(crate) cost: Vec<Money>,
 }
 
 /// Where results go.
@@ -134,10 +95,11 @@ impl Results {
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = open.with_context(|| format!("can't open {name}"))?;
         lock(&file, path)?;
-        let (earlier, mut length, open_end) = read_earlier(&file, path)?;
+        let earlier = Earlier::read(&file, &name.to_string())?;
+        let mut length = earlier.whole_bytes;
         file.set_len(length).with_context(|| format!("can't mend {name}"))?;
         file.seek(SeekFrom::End(0)).with_context(|| format!("can't go on in {name}"))?;
-        if open_end {
+        if earlier.lacks_line_end {
             file.write_all(b"\n").with_context(|| format!("can't mend {name}"))?;
             length += 1;
         }
@@ -187,51 +149,6 @@ fn lock(file: &File, path: &Path) -> anyhow::Result<()> {
         bail!("{} is being written by another run: wait for its end", path.display());
     }
     Ok(())
-}
-
-/// What the lines say, how long the whole ones are, and whether the last of them lacks only its end
-/// of line: what it paid counts.
-fn read_earlier(file: &File, path: &Path) -> anyhow::Result<(Earlier, u64, bool)> {
-    let mut reader = BufReader::new(file);
-    let mut statuses = BTreeMap::new();
-    let mut earlier = Earlier::default();
-    let (mut length, mut number, mut last_is_open) = (0, 0, false);
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        let read = reader.read_until(b'\n', &mut bytes);
-        let read = read.with_context(|| format!("can't read {}", path.display()))?;
-        let open_end = read > 0 && bytes.last() != Some(&b'\n');
-        if read == 0 || open_end && serde_json::from_slice::<ResultLine>(&bytes).is_err() {
-            break;
-        }
-        number += 1;
-        length += read as u64;
-        last_is_open = open_end;
-        if bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        let line: ResultLine = serde_json::from_slice(&bytes).with_context(|| {
-            format!(
-                "{}:{number} is no line of results: --resume needs a results file",
-                path.display()
-            )
-        })?;
-        if let Some(cost) = line.cost {
-            add(&mut earlier.cost, cost);
-        }
-        statuses.insert(line.index, line.status == "answered");
-    }
-    earlier.answered =
-        statuses.into_iter().filter(|(_, answered)| *answered).map(|(index, _)| index).collect();
-    Ok((earlier, length, last_is_open))
-}
-
-fn add(sums: &mut Vec<Money>, cost: Money) {
-    match sums.iter_mut().find(|sum| sum.currency() == cost.currency()) {
-        Some(sum) => *sum = sum.plus(cost).expect("one currency a sum"),
-        None => sums.push(cost),
-    }
 }
 
 /// Opens where the arguments say that results go.

@@ -1,5 +1,7 @@
 //! Tests of the results file: mending, resuming, and a line that could not be written whole.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 fn line(index: usize, status: &str, cost: &str) -> ResultLine {
@@ -62,10 +64,25 @@ fn a_whole_last_line_without_its_end_is_kept() {
 fn a_file_of_something_else_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.txt");
-    std::fs::write(&path, "not results\n").unwrap();
-    let error = Results::resume(&path).err().unwrap();
-    assert!(format!("{error:#}").contains("notes.txt:1 is no line of results"), "{error:#}");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "not results\n");
+    for text in ["not results\n", "not results", "{\"a\": 1}", "{\"index\": 1, \"a\": 2}\n"] {
+        std::fs::write(&path, text).unwrap();
+        let error = Results::resume(&path).err().unwrap();
+        assert!(format!("{error:#}").contains("notes.txt:1 is no line of results"), "{error:#}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_cost_that_no_run_can_have_is_told_by_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.jsonl");
+    let most = "999999999999999999999999 USD";
+    for (second, said) in [("-1 USD", "no run has earned money"), (most, "more than money can")] {
+        let lines = [line(0, "answered", "2 USD"), line(1, "answered", second)];
+        std::fs::write(&path, text(&lines)).unwrap();
+        let error = format!("{:#}", Results::resume(&path).err().unwrap());
+        assert!(error.contains("results.jsonl:2: a cost of") && error.contains(said), "{error}");
+    }
 }
 
 #[test]

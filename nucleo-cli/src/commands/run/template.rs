@@ -1,8 +1,8 @@
 //! A prompt's template: text in which `{{field}}` stands for a field of the input line.
 //!
 //! A name may lead into objects, `{{customer.name}}`. A string is written as it is, anything else as
-//! JSON. `{{` and `}}` that are not a place's are an error where the template is read, so that a typo
-//! is not sent a thousand times.
+//! JSON. A `{{` that opens no place is an error where the template is read, so that a typo is not sent
+//! a thousand times; a `}}` by itself is text, as it is in every JSON example.
 //!
 //! Invariants: what a line's fields hold is never read as a template.
 //!
@@ -51,7 +51,8 @@ impl Template {
             let path: Vec<String> = name.split('.').map(str::to_owned).collect();
             let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
             if path.iter().any(|word| word.is_empty() || !word.chars().all(plain)) {
-                return Err(TemplateError::Name { line, name: name.to_owned() });
+                let name = name.chars().take(NAME_CHARS_SHOWN).collect();
+                return Err(TemplateError::Name { line, name });
             }
             parts.push(Part::Place(path));
             rest = &inside[end + 2..];
@@ -78,6 +79,9 @@ impl Template {
         Ok(text)
     }
 }
+
+/// A `}}` may follow far below: the rest of the file is no name.
+const NAME_CHARS_SHOWN: usize = 60;
 
 #[cfg(test)]
 mod tests {
