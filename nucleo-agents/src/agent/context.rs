@@ -140,8 +140,7 @@ impl AgentContext {
         A::Out: Sync,
         In: Send + 'static,
     {
-        let parent = Arc::clone(&self.deeds);
-        Submission::new(self.child(agent.name().into()), parent, agent, input)
+        Submission::new(self.child(agent.name().into()), agent, input)
     }
 
     /// Runs a tool: an async fn that holds these needs from its first step to its last, and whatever

@@ -19,7 +19,7 @@ use nucleo_harness::attempt::{
 use nucleo_harness::workflow::{CancelOnDrop, Told, to_be_told};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{AgentContext, Deeds};
+use super::context::AgentContext;
 use super::contract::Agent;
 use super::ending::until_cancelled;
 use crate::fan_out::ItemError;
@@ -29,8 +29,6 @@ use crate::fan_out::ItemError;
 #[must_use = "a submitted agent begins with `start`"]
 pub struct Submission<A, In> {
     context: AgentContext,
-    /// Of who submits it: what it costs is theirs, too.
-    parent: Arc<Deeds>,
     agent: A,
     input: In,
     after: Vec<Dependency>,
@@ -54,13 +52,8 @@ pub struct AgentEnd<Out> {
 }
 
 impl<A, In> Submission<A, In> {
-    pub(super) const fn new(
-        context: AgentContext,
-        parent: Arc<Deeds>,
-        agent: A,
-        input: In,
-    ) -> Self {
-        Self { context, parent, agent, input, after: Vec::new() }
+    pub(super) const fn new(context: AgentContext, agent: A, input: In) -> Self {
+        Self { context, agent, input, after: Vec::new() }
     }
 
     /// Begins when the other has answered; if that fails, this fails too, before it is called.
@@ -89,7 +82,7 @@ impl<A, In> Submission<A, In> {
         A::Out: Sync,
         In: Send + 'static,
     {
-        let Self { context, parent, agent, input, after } = self;
+        let Self { context, agent, input, after } = self;
         let (teller, end) = to_be_told();
         let cancel = context.cancel_token().clone();
         let handle = AgentHandle { id: context.id(), cancel: cancel.clone(), end };
@@ -117,7 +110,6 @@ impl<A, In> Submission<A, In> {
             };
             // Whatever it left running is nobody's now.
             cancel.cancel();
-            parent.absorb(&deeds);
             teller.tell(AgentEnd { result, record: deeds.record() });
         });
         handle
