@@ -10,6 +10,9 @@ mod args;
 mod commands;
 mod exit;
 mod interrupt;
+#[cfg(test)]
+#[path = "../../nucleo-core/tests/bytes/kit.rs"]
+mod kit;
 mod output;
 mod progress;
 mod trouble;

@@ -142,7 +142,7 @@ fn change_once(document: &mut Vec<u8>, what: u8, (here, there): (Index, Index), 
         5 => drop(document.splice(token.end..token.end, other)),
         6 => drop(document.splice(token, other)),
         7 => document[at] = byte,
-        8 if byte % 4 == 0 => document.truncate(at),
+        8 if byte < 64 => document.truncate(at),
         8 => {
             let kept = lines.iter().enumerate().filter(|(n, _)| *n != line);
             *document = kept.flat_map(|(_, line)| line.clone()).collect();

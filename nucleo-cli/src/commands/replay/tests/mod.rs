@@ -1,10 +1,10 @@
 //! Noise and near-valid traces; the check is in `checks`.
 
 mod checks;
-#[path = "../../../../../nucleo-core/tests/bytes/kit.rs"]
-mod kit;
 
 use proptest::prelude::*;
+
+use crate::kit;
 
 #[test]
 fn seeds_of_the_fuzzer() {

@@ -54,7 +54,7 @@ pub(crate) fn template(bytes: &[u8]) {
             }
             if let Ok(filled) = filled {
                 let places = text.matches("{{").count();
-                assert!(filled.len() <= text.len() + 8 * places, "{filled}");
+                assert!(filled.len() <= text.len() + 14 * places, "{filled}");
             }
         }
         Err(error) => {

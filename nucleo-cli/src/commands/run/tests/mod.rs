@@ -2,8 +2,6 @@
 //! `checks`.
 
 mod checks;
-#[path = "../../../../../nucleo-core/tests/bytes/kit.rs"]
-mod kit;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +9,7 @@ use proptest::prelude::*;
 
 use super::input::Lines;
 use super::results::Results;
+use crate::kit;
 
 #[test]
 fn seeds_of_the_fuzzer() {
