@@ -15,6 +15,7 @@ const CRATE_DIRECTION: &[(&str, &[&str])] = &[
     ("nucleo-agents", &["nucleo_core", "nucleo_harness", "nucleo_agents"]),
     ("nucleo-cli", &["nucleo_core", "nucleo_harness", "nucleo_agents", "nucleo_cli"]),
     ("examples", &["nucleo_core", "nucleo_harness", "nucleo_agents", "nucleo_examples"]),
+    ("fuzz", &["nucleo_core", "nucleo_agents", "nucleo_fuzz"]),
 ];
 
 /// Modules of the core, and the modules of the core they must not name.
