@@ -25,4 +25,5 @@ pub use limits::{LimitFact, LimitFacts};
 pub use message::{Message, Part, Role};
 pub use retry_after::{WallClock, retry_after};
 pub use said::ServerSaid;
+pub(crate) use said::word_without;
 pub use watch::{CallWatch, HeadFacts, Unwatched};

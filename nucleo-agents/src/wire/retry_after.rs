@@ -49,8 +49,9 @@ pub(super) fn decimal(text: &str, unit_ns: u64) -> Option<Span> {
         return Some(Span::MAX);
     };
     // Eighteen decimals fit in 128 bits with any unit; what follows can only round up.
-    let kept = &part[..part.len().min(18)];
+    let (kept, more) = part.split_at(part.len().min(18));
     let scaled = format!("{kept:0<18}").parse::<u128>().ok()? * u128::from(unit_ns);
+    let scaled = scaled + u128::from(more.bytes().any(|digit| digit != b'0'));
     let part_ns = u64::try_from(scaled.div_ceil(10_u128.pow(18))).ok()?;
     Some(Span::from_nanos(whole_ns).saturating_add(Span::from_nanos(part_ns)))
 }

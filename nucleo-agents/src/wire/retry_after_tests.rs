@@ -45,6 +45,7 @@ fn milliseconds_are_read_and_the_longer_wait_is_kept() {
     let both = |plain, millis| ask(&[("retry-after", plain), ("retry-after-ms", millis)]);
     assert_eq!(ask(&[("retry-after-ms", "1500")]), Some(Span::from_millis(1_500)));
     assert_eq!(ask(&[("retry-after-ms", "0.0000001")]), Some(Span::from_nanos(1)));
+    assert_eq!(ask(&[("retry-after", "0.0000000000000000001")]), Some(Span::from_nanos(1)));
     assert_eq!(both("3", "1500"), Some(Span::from_secs(3)));
     assert_eq!(both("1", "1500"), Some(Span::from_millis(1_500)));
     assert_eq!(both("soon", "1500"), Some(Span::from_millis(1_500)));

@@ -31,11 +31,14 @@ impl ServerSaid {
     /// What may be kept of `text`, with every occurrence of `key` blotted out as well.
     #[must_use]
     pub fn without(text: &str, key: &str) -> Self {
-        // A page of megabytes is cut before anything else looks at it.
-        let mut head = text.chars().take(Self::CHARS_MAX * 8).collect::<String>();
+        // A page of megabytes is cut before anything else looks at it; and then once more, so that no
+        // beginning of a key stands at the first cut.
+        let key_chars = key.chars().count();
+        let mut head = text.chars().take(Self::CHARS_MAX * 8 + key_chars).collect::<String>();
         if !key.is_empty() {
             head = head.replace(key, BLOT);
         }
+        let head: String = head.chars().take(Self::CHARS_MAX * 8).collect();
         let mut kept = String::with_capacity(head.len().min(Self::CHARS_MAX + 8));
         let mut chars = 0;
         let mut after_bearer = false;
@@ -69,6 +72,17 @@ impl ServerSaid {
 }
 
 const BLOT: &str = "[key]";
+
+/// A word that a server chose, such as a code or an id: bounded, and blotted out where a key is in it.
+pub(crate) fn word_without(word: &str, key: &str) -> Box<str> {
+    if (!key.is_empty() && word.contains(key)) || looks_like_key(word) {
+        return BLOT.into();
+    }
+    word.chars().take(WORD_CHARS_MAX).collect::<String>().into()
+}
+
+/// Codes, kinds, reasons and ids are shorter.
+const WORD_CHARS_MAX: usize = 128;
 
 /// Keys of the providers we know start so; a word with one in it is blotted out whole.
 fn looks_like_key(word: &str) -> bool {
@@ -111,6 +125,25 @@ mod tests {
         ] {
             assert_eq!(ServerSaid::without(text, "hunter2").as_str(), kept);
         }
+    }
+
+    /// Wherever the cut falls, no part of the key is left of it.
+    #[test]
+    fn no_cut_leaves_the_beginning_of_a_key() {
+        let key = "a-key-of-some-thirty-characters-";
+        for blanks in ServerSaid::CHARS_MAX * 8 - 40..ServerSaid::CHARS_MAX * 8 + 8 {
+            let said = ServerSaid::without(&format!("{}{key}", " ".repeat(blanks)), key);
+            let shown = said.as_str();
+            assert!(BLOT.starts_with(shown.trim_end_matches('…')), "{blanks}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_word_with_a_key_in_it_is_none() {
+        assert_eq!(&*word_without("rate_limited", "hunter2"), "rate_limited");
+        assert_eq!(&*word_without("no-hunter2-here", "hunter2"), BLOT);
+        assert_eq!(&*word_without("sk-abc", ""), BLOT);
+        assert_eq!(word_without(&"x".repeat(1 << 20), "").len(), 128);
     }
 
     #[test]

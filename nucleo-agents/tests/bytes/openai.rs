@@ -45,6 +45,7 @@ struct Told {
     leaving: usize,
     heads: Vec<HeadFacts>,
     usages: Vec<Usage>,
+    holds: Option<Usage>,
     pieces: Vec<String>,
 }
 
@@ -62,6 +63,10 @@ impl CallWatch for Told {
     fn usage(&mut self, usage: Usage) {
         assert_eq!(self.heads.len(), 1);
         self.usages.push(usage);
+        self.holds = Some(usage);
+    }
+    fn usage_outdated(&mut self) {
+        assert!(self.holds.take().is_some(), "only what was told is taken back");
     }
     fn piece(&mut self, text: &str) {
         assert!(self.heads.len() == 1 && !text.is_empty());
@@ -180,7 +185,7 @@ impl<'b> Exchange<'b> {
                 failure.usage()
             }
         };
-        assert_eq!(told.usages.last().copied(), usage, "the last one told holds");
+        assert_eq!(told.holds, usage, "the last one told holds, until it is taken back");
     }
 
     /// Each usage told is one that the server reported, never a sum of several.

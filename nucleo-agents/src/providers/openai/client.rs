@@ -17,8 +17,8 @@ use super::{OpenAiConfig, decode, encode, stream};
 use crate::providers::Provider;
 use crate::transport::{Arrived, BodyError, BodyStream, Transport, TransportError};
 use crate::wire::{
-    CallFailure, CallWatch, ChatReply, ChatRequest, FailureClass, HeadFacts, LimitFacts, Streaming,
-    retry_after,
+    CallFailure, CallWatch, ChatReply, ChatRequest, FailureClass, HeadFacts, LimitFacts, Stop,
+    Streaming, retry_after, word_without,
 };
 
 /// An OpenAI-compatible server that can be asked.
@@ -91,7 +91,19 @@ impl OpenAi {
             }
             Form::Other => self.whole(body, request.streaming, watch).await?,
         };
-        Ok(ChatReply { request_id: head.request_id.or(reply.request_id), ..reply })
+        Ok(self.without_key(head, reply))
+    }
+
+    /// What the server chose to call things has no key in it, whatever it does with ours.
+    fn without_key(&self, head: HeadFacts, reply: ChatReply) -> ChatReply {
+        let key = self.config.key_text();
+        let request_id = head.request_id.or(reply.request_id);
+        let stop = match reply.stop {
+            Stop::Other(reason) => Stop::Other(word_without(&reason, key).into()),
+            stop => stop,
+        };
+        let request_id = request_id.map(|id| word_without(&id, key));
+        ChatReply { request_id, stop, ..reply }
     }
 
     async fn whole(
@@ -151,7 +163,7 @@ impl OpenAi {
             request_id: ["x-request-id", "request-id", "apim-request-id"]
                 .iter()
                 .find_map(|name| headers.get(*name)?.to_str().ok())
-                .map(|id| id.chars().take(128).collect::<String>().into()),
+                .map(|id| word_without(id, self.config.key_text())),
             retry_after: retry_after(headers, now.unwrap_or_else(|| self.config.wall_clock_fn()())),
         }
     }

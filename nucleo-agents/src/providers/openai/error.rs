@@ -11,7 +11,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::{ErrorAnswer, HeadFacts, ServerSaid};
+use crate::wire::{ErrorAnswer, HeadFacts, ServerSaid, word_without};
 
 /// What a body says about an error.
 #[derive(Debug, Default)]
@@ -90,8 +90,8 @@ impl ErrorBody {
         ErrorAnswer {
             status: self.status.unwrap_or(0),
             retry_after: None,
-            kind: self.kind,
-            code: self.code,
+            kind: self.kind.map(|kind| word_without(&kind, key)),
+            code: self.code.map(|code| word_without(&code, key)),
             said: self.words.filter(|w| !w.trim().is_empty()).map(|w| ServerSaid::without(&w, key)),
         }
     }

@@ -227,3 +227,56 @@ fn a_watch_is_told_no_total_that_may_be_outdated() {
         assert_eq!(last, told);
     }
 }
+
+/// A server that puts our key into whatever it may name is quoted without it.
+#[test]
+fn a_key_that_a_server_echoes_is_shown_nowhere() {
+    for (status, content_type, body) in [
+        (
+            400,
+            "application/json",
+            r#"{"error":{"code":"no-KEY","type":"KEY","message":"KEY KEY"}}"#,
+        ),
+        (429, "application/json", r#"{"error":{"code":"KEY"}}"#),
+        (500, "text/plain", "KEY"),
+        (200, "application/json", r#"{"error":{"code":"KEY","type":"KEY"}}"#),
+        (
+            200,
+            "application/json",
+            r#"{"id":"KEY","choices":[{"message":{"content":"a"},"finish_reason":"KEY"}]}"#,
+        ),
+        (200, "text/event-stream", "data: {\"error\":{\"code\":\"KEY\"}}\n\n"),
+        (
+            200,
+            "text/event-stream",
+            "data: {\"id\":\"KEY\",\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"KEY\"}]}\n\n",
+        ),
+    ] {
+        let body: &'static str = body.replace("KEY", KEY).leak();
+        // `play` looks at all that is shown of it.
+        let (result, _) = answered(status, content_type, body);
+        if let Err(failure) = result {
+            assert!(!failure.to_string().contains(KEY), "{failure}");
+        }
+    }
+    let echo = || {
+        let head = Response::builder().header("x-request-id", KEY);
+        Ok(head.body(BodyStream::full(r#"{"choices":[{"message":{"content":"a"}}]}"#)).unwrap())
+    };
+    assert_eq!(play(echo).0.unwrap().request_id.as_deref(), Some("[key]"));
+}
+
+/// A line that never ends is given up: the parser's work grows with its square.
+#[test]
+fn a_line_without_an_end_is_given_up() {
+    let pieces = || (0..200).map(|_| Ok(bytes::Bytes::from(vec![b'a'; 8 << 10])));
+    let (result, _) = play(move || {
+        let head = Response::builder().header("content-type", "text/event-stream");
+        Ok(head.body(BodyStream::pieces(pieces().collect())).unwrap())
+    });
+    let CallFailure::Broken { source: Some(source), .. } = result.unwrap_err() else {
+        panic!("it was read")
+    };
+    let cause = std::error::Error::source(&source).unwrap().to_string();
+    assert_eq!(cause, "a line of the stream is longer than allowed");
+}
