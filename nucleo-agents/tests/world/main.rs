@@ -22,4 +22,5 @@ mod rest;
 mod run;
 mod script;
 mod seeds;
+mod spread;
 mod wire;
