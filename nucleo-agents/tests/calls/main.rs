@@ -5,10 +5,11 @@
 //!
 //! Where to look: `world` is the server and the books; `failures` has each class of failure, `ends`
 //! drops, cancellations and shutdown, `waits` caps, daily quotas and places, `work` tools, agents after
-//! agents, deadlines, days and who stalls, `field` what others met.
+//! agents, deadlines, days and who stalls, `field` what others met, `compose` races, votes, pipelines.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod compose;
 mod ends;
 mod failures;
 mod field;
