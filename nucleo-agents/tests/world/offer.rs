@@ -89,8 +89,20 @@ impl Offer {
     }
 
     pub(crate) fn has_daily(&self) -> bool {
-        let daily = |limits: &Limits| limits.0.iter().any(|(key, _)| key.ends_with("_per_day"));
-        self.models.iter().filter_map(|model| model.limits.as_ref()).chain(&self.shared).any(daily)
+        self.limits().any(|(key, _)| key.ends_with("_per_day"))
+    }
+
+    /// Whether every account stays below the server's burst. One request a second can't: that is the
+    /// least that may go at once.
+    pub(crate) fn keeps_headroom(&self) -> bool {
+        !self
+            .limits()
+            .any(|limit| [("headroom_ms", 0), ("requests_per_second", 1)].contains(&limit))
+    }
+
+    fn limits(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let own = self.models.iter().filter_map(|model| model.limits.as_ref());
+        own.chain(&self.shared).flat_map(|limits| limits.0.iter().copied())
     }
 
     /// The entries' ids.

@@ -116,13 +116,18 @@ impl Plan {
         self.faults.iter().any(|drawn| drawn.row.overreports)
     }
 
-    /// Whether the server's quotas alone can't be what refuses a request: they are the catalog's, they
-    /// come back as ours do, and what leaves here is there at once.
+    /// Whether the server's quotas alone can't be what refuses a request: they are the catalog's, a day's
+    /// are not among them (ours is whole at midnight, the server's when a day has passed), and what
+    /// leaves here is there at once, or within the headroom where that is kept.
     pub(crate) fn never_refused(&self) -> bool {
+        let soon = match self.network.delay_ms {
+            0 => true,
+            ms => ms <= HEADROOM_MS && self.offer.keeps_headroom(),
+        };
         let changes = |(_, what): &(u64, Disturbance)| matches!(what, Disturbance::Quota(_));
         self.offer.server == Server::Honest
             && !self.offer.has_daily()
-            && self.network.delay_ms == 0
+            && soon
             && !self.disturbances.iter().any(changes)
     }
 
@@ -138,6 +143,9 @@ impl Plan {
     /// (a tenth) and pauses (66 min where a server asks for an hour; two days are too long to wait for).
     pub(crate) const TIME_MAX: Span = Span::from_mins(JOBS_MAX * (24 * 60 + 17 * (10 + 1 + 66)));
 }
+
+/// The headroom of a catalog that states none.
+const HEADROOM_MS: u64 = 100;
 
 /// Faults that make a run last hours.
 const HOURS: [&str; 5] = ["429 much later", "429 in days", "no head", "no body", "only kept alive"];
