@@ -162,7 +162,11 @@ where
         .hints(self.question.hints);
         request.schema.clone_from(&self.question.schema);
         request.temperature = self.question.temperature;
-        let mut watch = Metering::new(granted.meter(0).clone());
+        let mut watch = Metering::new(
+            granted.meter(0).clone(),
+            Arc::clone(&route),
+            self.runtime.harness().admission().clone(),
+        );
         // What is answered after a cancellation is thrown away, so nobody waits for it.
         let cut = pin!(granted.cancel.cancelled());
         let call = route.provider().call(&request, &mut watch);

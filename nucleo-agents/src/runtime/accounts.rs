@@ -13,13 +13,22 @@ use nucleo_core::{AccountId, Monitor, Time};
 use nucleo_harness::attempt::Counts;
 
 use super::error::StartError;
+use super::learn::Learns;
 use crate::catalog::{AccountSpec, Capacity, Catalog, Dimension, Period};
+
+/// One account of the catalog, opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Account {
+    pub(super) id: AccountId,
+    pub(super) counts: Counts,
+    pub(super) learns: Option<Learns>,
+}
 
 /// The accounts of a catalog, opened.
 #[derive(Debug)]
 pub(super) struct Accounts {
     pub(super) http: AccountId,
-    by_name: BTreeMap<Arc<str>, (AccountId, Counts)>,
+    by_name: BTreeMap<Arc<str>, Account>,
     /// Daily quotas and the zones whose midnights refill them.
     pub(super) daily: Vec<(AccountId, Arc<str>)>,
 }
@@ -37,13 +46,15 @@ impl Accounts {
             if let Capacity::Daily { zone, .. } = &spec.capacity {
                 daily.push((id, Arc::clone(zone)));
             }
-            by_name.insert(Arc::clone(&spec.name), (id, counts(spec.dimension)));
+            let counts = counts(spec.dimension);
+            let learns = Learns::of(id, counts, &spec);
+            by_name.insert(Arc::clone(&spec.name), Account { id, counts, learns });
         }
         Ok(Self { http, by_name, daily })
     }
 
     /// The account of a name that the catalog gave.
-    pub(super) fn named(&self, name: &str) -> (AccountId, Counts) {
+    pub(super) fn named(&self, name: &str) -> Account {
         *self.by_name.get(name).expect("a model's accounts are accounts of its catalog")
     }
 }

@@ -3,7 +3,7 @@
 //! - [`Runtime`]: the handle; [`RuntimeBuilder`]: its settings; [`StartError`]: why it did not start;
 //! - `route`: one callable entry, with its provider, accounts and price; `accounts`: the catalog's
 //!   limits as accounts; `setup`: providers; `loopback`: the embedded server's settings; `caps`: caps
-//!   of users, keys and days; `midnight`: when days begin.
+//!   of users, keys and days; `midnight`: when days begin; `learn`: what accounts learn from answers.
 //!
 //! Invariants: no process-wide state; two runtimes live side by side, each with quotas of its own.
 //!
@@ -13,6 +13,7 @@ mod accounts;
 mod caps;
 mod error;
 mod handle;
+mod learn;
 #[cfg(feature = "loopback")]
 mod loopback;
 mod midnight;

@@ -8,17 +8,20 @@ use std::fmt;
 use std::sync::Arc;
 
 use nucleo_core::spend::{Price, PriceError, Rate, Rates};
-use nucleo_core::{AccountId, Reserved};
+use nucleo_core::{Reserved, Time};
+use nucleo_harness::admission::Admission;
 use nucleo_harness::attempt::{Binding, Counted, Counts, Unused};
 
+use super::accounts::Account;
 use crate::catalog::{self, ModelEntry, PriceEntry, Settle};
 use crate::providers::Provider;
+use crate::wire::LimitFacts;
 
 /// One way to a model.
 pub(crate) struct Route {
     entry: Arc<ModelEntry>,
     provider: Arc<dyn Provider>,
-    accounts: Vec<(AccountId, Counts)>,
+    accounts: Vec<Account>,
     price: Option<Arc<Price>>,
 }
 
@@ -26,7 +29,7 @@ impl Route {
     pub(super) fn new(
         entry: Arc<ModelEntry>,
         provider: Arc<dyn Provider>,
-        accounts: Vec<(AccountId, Counts)>,
+        accounts: Vec<Account>,
     ) -> Result<Self, PriceError> {
         let price = entry.price.as_ref().map(price).transpose()?.map(Arc::new);
         Ok(Self { entry, provider, accounts, price })
@@ -45,16 +48,22 @@ impl Route {
         self.entry.max_output
     }
 
+    /// The route's accounts hear what the head of an answer says of them.
+    pub(crate) fn learn(&self, admission: &Admission, facts: &LimitFacts, sent: Time) {
+        let learning = self.accounts.iter().filter_map(|account| account.learns);
+        learning.for_each(|account| account.hear(admission, facts, sent));
+    }
+
     /// The entry bound to a request of this size.
     pub(crate) fn binding(&self, tokens: Reserved) -> Binding {
-        let counted = |(account, counts): &(AccountId, Counts)| {
-            let amount = match counts {
+        let counted = |account: &Account| {
+            let amount = match account.counts {
                 Counts::Requests | Counts::Calls => 1,
                 Counts::Tokens => tokens.total(),
                 Counts::InputTokens => tokens.input,
                 Counts::OutputTokens => tokens.output,
             };
-            Counted { account: *account, counts: *counts, amount }
+            Counted { account: account.id, counts: account.counts, amount }
         };
         Binding {
             model: Arc::clone(&self.entry.id),

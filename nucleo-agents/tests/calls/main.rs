@@ -5,7 +5,8 @@
 //!
 //! Where to look: `world` is the server and the books; `failures` has each class of failure, `ends`
 //! drops, cancellations and shutdown, `waits` caps, daily quotas and places, `work` tools, agents after
-//! agents, deadlines, days and who stalls, `field` what others met, `compose` races, votes, pipelines.
+//! agents, deadlines, days and who stalls, `field` what others met, `compose` races, votes, pipelines,
+//! `learning` what accounts hear from answers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -13,6 +14,7 @@ mod compose;
 mod ends;
 mod failures;
 mod field;
+mod learning;
 mod typed;
 mod waits;
 mod work;

@@ -32,7 +32,7 @@ mod tree;
 pub use attribution::WaitedOn;
 pub use classes::ByClass;
 pub use index::Index;
-pub use monitor::{AccountView, Action, Admitted, Monitor, ShortOf, WhyWaiting};
+pub use monitor::{AccountView, Action, Admitted, Learnt, Monitor, ShortOf, WhyWaiting};
 pub use naive::Naive;
 pub use order::{Order, Ticket};
 pub use settlement::{Charge, Settlement};

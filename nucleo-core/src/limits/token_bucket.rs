@@ -118,6 +118,10 @@ impl Rate {
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     rate: Rate,
+    /// What its owner set; a learnt rate is never above it.
+    configured: Rate,
+    /// When something was taken last.
+    taken_at: Option<Time>,
     /// As of `at`, in token x period x 1000.
     level: i128,
     at: Time,
@@ -136,6 +140,8 @@ impl TokenBucket {
         let rate = rate.checked()?;
         Ok(Self {
             rate,
+            configured: rate,
+            taken_at: None,
             level: rate.cap(),
             at: Time::ZERO,
             throttle: Throttle::full(),
@@ -149,6 +155,42 @@ impl TokenBucket {
     /// # Errors
     /// [`RateError`] when the rate is out of range; nothing has changed then.
     pub fn reconfigure(&mut self, rate: Rate, now: Time) -> Result<(), RateError> {
+        self.run_at(rate, now)?;
+        self.configured = rate;
+        Ok(())
+    }
+
+    /// Runs at a rate that somebody else told, within what its owner set, and back at that when the
+    /// other tells more. Says whether anything changed.
+    ///
+    /// # Errors
+    /// [`RateError`] when the rate is out of range; nothing has changed then.
+    pub fn learn(&mut self, rate: Rate, now: Time) -> Result<bool, RateError> {
+        let most = self.configured;
+        let within = rate.period == most.period && rate.rate < most.rate;
+        let rate = if within { rate.burst(rate.burst.min(most.burst)) } else { most };
+        let changes = rate != self.rate;
+        if changes {
+            self.run_at(rate, now)?;
+        }
+        Ok(changes)
+    }
+
+    /// Whether it runs at a learnt rate.
+    #[must_use]
+    pub fn is_learnt(&self) -> bool {
+        self.rate != self.configured
+    }
+
+    /// Lowers the level to what was left elsewhere for a request that was sent at `sent`, if it is
+    /// above; a word from before something else was taken says nothing any more.
+    pub fn hear_remaining(&mut self, remaining: u64, sent: Time, now: Time) {
+        if self.taken_at.is_none_or(|taken| taken <= sent) {
+            self.lower_to(remaining, now);
+        }
+    }
+
+    fn run_at(&mut self, rate: Rate, now: Time) -> Result<(), RateError> {
         let rate = rate.checked()?;
         self.advance(now);
         // One unit is another amount of token when the period differs.
@@ -249,6 +291,7 @@ impl Account for TokenBucket {
 
     fn take(&mut self, amount: u64, now: Time) {
         self.advance(now);
+        self.taken_at = Some(now);
         self.level -= i128::from(amount) * self.rate.scale();
         let outstanding = self.outstanding.checked_add(amount);
         self.outstanding = outstanding.expect("tokens outstanding past u64::MAX");
@@ -265,5 +308,38 @@ impl Account for TokenBucket {
     fn verdict(&mut self, verdict: Verdict, now: Time) {
         self.advance(now);
         self.throttle.verdict(verdict, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_learnt_rate_stays_within_the_owner_s() {
+        let mut bucket = TokenBucket::new(Rate::per_minute(600).burst(500)).unwrap();
+        assert!(bucket.learn(Rate::per_minute(60).burst(50), Time::ZERO).unwrap());
+        assert_eq!((bucket.rate().amount(), bucket.available(Time::ZERO)), (60, 50));
+        assert!(!bucket.learn(Rate::per_minute(60).burst(50), Time::ZERO).unwrap(), "said twice");
+        assert!(bucket.learn(Rate::per_minute(9_000), Time::ZERO).unwrap());
+        assert_eq!((bucket.rate().burst_amount(), bucket.is_learnt()), (500, false));
+        assert!(bucket.learn(Rate::per_minute(0), Time::ZERO).is_err(), "no rate at all");
+        bucket.learn(Rate::per_minute(60), Time::ZERO).unwrap();
+        bucket.reconfigure(Rate::per_minute(30), Time::ZERO).unwrap();
+        assert_eq!((bucket.rate().amount(), bucket.is_learnt()), (30, false), "the owner's word");
+        assert!(!bucket.learn(Rate::per_minute(60), Time::ZERO).unwrap());
+    }
+
+    #[test]
+    fn an_old_word_of_what_remains_is_not_heard() {
+        let at = Time::from_millis;
+        let mut bucket = TokenBucket::new(Rate::per_minute(600)).unwrap();
+        bucket.hear_remaining(400, at(0), at(0));
+        assert_eq!(bucket.available(at(0)), 400);
+        bucket.take(10, at(5));
+        bucket.hear_remaining(3, at(4), at(6));
+        assert_eq!(bucket.available(at(6)), 390);
+        bucket.hear_remaining(3, at(5), at(6));
+        assert_eq!(bucket.available(at(6)), 3);
     }
 }

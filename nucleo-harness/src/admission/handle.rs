@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Weak};
 
-use nucleo_core::admission::{AccountView, WhyWaiting};
+use nucleo_core::admission::{AccountView, Learnt, WhyWaiting};
 use nucleo_core::limits::{Limit, Rate, RateError};
 use nucleo_core::memory::MemoryStatus;
 use nucleo_core::{Account, AccountId, AttemptKey, Demand, Monitor, Reason, Span, Time};
@@ -87,6 +87,8 @@ pub struct AccountStatus {
     pub available: i128,
     /// For how long, in all, the head of the line was short of it.
     pub short: Span,
+    /// It runs at a limit that its provider told, below the configured one.
+    pub learnt: bool,
 }
 
 impl Admission {
@@ -148,6 +150,16 @@ impl Admission {
     pub fn reconfigure(&self, account: AccountId, rate: Rate) -> Result<(), RateError> {
         let changed = self.shared.enter(|core, now| core.monitor.reconfigure(account, rate, now));
         changed.unwrap_or(Ok(()))
+    }
+
+    /// What a provider says of a bucket's quota: its limit, within what was configured, and what
+    /// remains of it.
+    ///
+    /// # Errors
+    /// [`RateError`] when the rate is out of range.
+    pub fn learn(&self, account: AccountId, learnt: Learnt) -> Result<(), RateError> {
+        let learnt = self.shared.enter(|core, now| core.monitor.learn(account, learnt, now));
+        learnt.unwrap_or(Ok(()))
     }
 
     /// Hands a daily quota its next midnight.
@@ -244,6 +256,7 @@ impl Admission {
                     capacity: limit.capacity(now),
                     available: limit.available(now),
                     short: core.monitor.short_time(account),
+                    learnt: matches!(limit, Limit::Bucket(bucket) if bucket.is_learnt()),
                 }
             };
             core.monitor.account_ids().map(status).collect()

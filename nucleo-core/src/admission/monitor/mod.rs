@@ -31,3 +31,4 @@ mod tuning;
 pub use action::{Action, Admitted};
 pub use seeing::{AccountView, ShortOf, WhyWaiting};
 pub use state::Monitor;
+pub use tuning::Learnt;

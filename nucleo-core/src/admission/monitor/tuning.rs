@@ -14,6 +14,17 @@ use crate::error::AdmitError;
 use crate::limits::{Limit, Rate, RateError};
 use crate::time::Time;
 
+/// What a provider's answer says of a quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Learnt {
+    /// How the quota fills.
+    pub rate: Option<Rate>,
+    /// What was left of it.
+    pub remaining: Option<u64>,
+    /// When the request that was answered had left.
+    pub sent: Time,
+}
+
 impl<I: Index> Monitor<I> {
     /// An answer says something about an account's pace.
     pub fn verdict(&mut self, account: AccountId, verdict: Verdict, now: Time) {
@@ -107,6 +118,35 @@ impl<I: Index> Monitor<I> {
         let now = self.advance(now);
         if let Limit::Bucket(bucket) = self.accounts.limit_mut(account) {
             bucket.reconfigure(rate, now)?;
+            self.capacity_changed(account, now);
+        }
+        Ok(())
+    }
+
+    /// What a provider says of its quota: a limit is run at, within what the owner set, and what remains
+    /// may only lower the level, unless it is older than the last grant. On an account of another kind
+    /// it does nothing.
+    ///
+    /// # Errors
+    /// [`RateError`] when the rate is out of range; nothing has changed then.
+    pub fn learn(
+        &mut self,
+        account: AccountId,
+        learnt: Learnt,
+        now: Time,
+    ) -> Result<(), RateError> {
+        let now = self.advance(now);
+        let Limit::Bucket(bucket) = self.accounts.limit_mut(account) else {
+            return Ok(());
+        };
+        let changed = match learnt.rate {
+            Some(rate) => bucket.learn(rate, now)?,
+            None => false,
+        };
+        if let Some(remaining) = learnt.remaining {
+            bucket.hear_remaining(remaining, learnt.sent, now);
+        }
+        if changed {
             self.capacity_changed(account, now);
         }
         Ok(())
