@@ -192,6 +192,8 @@ impl World {
             self.observer.sample();
             self.apply(*what, aborts).await;
             self.observer.sample();
+            // Whoever it made room for is on the way already.
+            self.observer.watch();
         }
         self.probe.set(reading(100));
     }
