@@ -7,7 +7,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use nucleo_core::JobId;
 use nucleo_core::spend::NearCap;
@@ -42,8 +42,12 @@ pub struct AgentContext {
 /// or is dropped has done what it has done.
 #[derive(Debug, Default)]
 pub(crate) struct Deeds {
+    /// Whose they are.
+    id: JobId,
     record: std::sync::Mutex<JobRecord>,
     refused: AtomicBool,
+    /// Agents below it that run: of a fan-out, or by themselves.
+    running: AtomicU32,
     parent: Option<Arc<Deeds>>,
 }
 
@@ -54,7 +58,8 @@ impl AgentContext {
         node: Node,
         name: Arc<str>,
     ) -> Self {
-        let (deeds, siblings) = (Arc::default(), Siblings::default());
+        let deeds = Arc::new(Deeds { id: node.id(), ..Deeds::default() });
+        let siblings = Siblings::default();
         Self { runtime, workflow, node, name, deeds, near_cap: NearCap::Refuse, siblings }
     }
 
@@ -71,8 +76,10 @@ impl AgentContext {
 
     /// A child agent's place, with deeds of its own.
     pub(crate) fn child(&self, name: Arc<str>) -> Self {
-        let deeds = Deeds { parent: Some(Arc::clone(&self.deeds)), ..Deeds::default() };
-        Self { node: self.node.child(), deeds: Arc::new(deeds), name, ..self.clone() }
+        let node = self.node.child();
+        let parent = Some(Arc::clone(&self.deeds));
+        let deeds = Deeds { id: node.id(), parent, ..Deeds::default() };
+        Self { node, deeds: Arc::new(deeds), name, ..self.clone() }
     }
 
     /// A question to a model of at least this grade.
@@ -170,8 +177,7 @@ impl AgentContext {
     /// # Cancel safety
     /// Dropping the future cancels the job.
     pub async fn job<J: Job>(&self, job: J, options: JobOptions) -> Result<J::Out, JobError> {
-        let end = self.node.run(job, options).await;
-        self.note(end)
+        self.run_job(job, options).await
     }
 
     /// The id of this place in the tree.
@@ -221,8 +227,20 @@ impl AgentContext {
         }
     }
 
+    /// Runs a job at the next place, and notes what it did.
+    pub(crate) async fn run_job<J: Job>(
+        &self,
+        job: J,
+        options: JobOptions,
+    ) -> Result<J::Out, JobError> {
+        let unfinished = Unfinished::new(&self.deeds);
+        let end = self.node.run(job, options).await;
+        unfinished.finish();
+        self.note(end)
+    }
+
     /// Sums what a job did, and hands out its result.
-    pub(crate) fn note<Out>(&self, end: JobEnd<Out>) -> Result<Out, JobError> {
+    fn note<Out>(&self, end: JobEnd<Out>) -> Result<Out, JobError> {
         self.deeds.add(&end.record);
         if let Err(error) = &end.result
             && error.refusal().is_some()
@@ -230,6 +248,54 @@ impl AgentContext {
             self.deeds.refuse();
         }
         end.result
+    }
+}
+
+/// An agent that runs below another. Those above know that there is more to be told, until it is
+/// dropped with the agent's future.
+#[derive(Debug)]
+pub(crate) struct Runs {
+    below: Option<Arc<Deeds>>,
+}
+
+impl Runs {
+    pub(crate) fn of(agent: &Arc<Deeds>) -> Self {
+        let below = agent.parent.clone();
+        for deeds in below.iter().flat_map(|below| below.upwards()) {
+            deeds.running.fetch_add(1, Ordering::AcqRel);
+        }
+        Self { below }
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        for deeds in self.below.iter().flat_map(|below| below.upwards()) {
+            deeds.running.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// A call under way: dropped before it is finished, it is noted as such.
+pub(crate) struct Unfinished<'d> {
+    deeds: Option<&'d Deeds>,
+}
+
+impl<'d> Unfinished<'d> {
+    pub(crate) const fn new(deeds: &'d Deeds) -> Self {
+        Self { deeds: Some(deeds) }
+    }
+
+    pub(crate) fn finish(mut self) {
+        self.deeds = None;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(deeds) = self.deeds {
+            deeds.add(&JobRecord { untold: 1, ..JobRecord::default() });
+        }
     }
 }
 
@@ -250,7 +316,9 @@ impl Deeds {
     }
 
     pub(crate) fn record(&self) -> JobRecord {
-        self.record.lock().expect("summing can't panic").clone()
+        let sum = self.record.lock().expect("summing can't panic").clone();
+        let untold = sum.untold.saturating_add(self.running.load(Ordering::Acquire));
+        JobRecord { job: self.id, untold, ..sum }
     }
 
     /// Whether the money wall refused one of its calls.

@@ -17,7 +17,7 @@ mod submit;
 
 pub use compose::{NobodyAnswered, Pipeline, Vote, pipeline, race, vote};
 pub use context::AgentContext;
-pub(crate) use context::Deeds;
+pub(crate) use context::{Deeds, Runs};
 pub use contract::Agent;
 pub(crate) use ending::{flatten, until_cancelled};
 pub use error::AgentError;

@@ -19,7 +19,7 @@ use nucleo_harness::attempt::{
 use nucleo_harness::workflow::{CancelOnDrop, Told, to_be_told};
 use tokio_util::sync::CancellationToken;
 
-use super::context::AgentContext;
+use super::context::{AgentContext, Runs};
 use super::contract::Agent;
 use super::ending::until_cancelled;
 use crate::fan_out::ItemError;
@@ -88,6 +88,7 @@ impl<A, In> Submission<A, In> {
         let handle = AgentHandle { id: context.id(), cancel: cancel.clone(), end };
         let harness = context.runtime().harness().clone();
         let clock = Arc::clone(harness.clock());
+        let runs = Runs::of(context.deeds());
         harness.spawn(async move {
             let deeds = Arc::clone(context.deeds());
             // Of two that are ready the first one counts: a cancellation.
@@ -110,6 +111,7 @@ impl<A, In> Submission<A, In> {
             };
             // Whatever it left running is nobody's now.
             cancel.cancel();
+            drop(runs);
             teller.tell(AgentEnd { result, record: deeds.record() });
         });
         handle

@@ -175,7 +175,6 @@ impl ModelCall {
         let runtime = self.context.runtime().clone();
         let question = Question { schema, ..self.question };
         let job = ModelJob::new(runtime, question, read);
-        let end = self.context.node().run(job, options).await;
-        self.context.note(end)
+        self.context.run_job(job, options).await
     }
 }

@@ -171,12 +171,13 @@ where
     }
 
     /// Refused items that had paid something already, with what they spent: running one again pays
-    /// that again.
+    /// that again. One that dropped a call before its end is here, too: what that cost is not known to
+    /// the item.
     pub fn interrupted(&self) -> impl Iterator<Item = Interrupted<In>> + '_
     where
         In: Clone,
     {
-        self.refused.iter().filter(|item| !item.record.cost.is_empty()).map(|item| Interrupted {
+        self.refused.iter().filter(|item| item.record.may_have_paid()).map(|item| Interrupted {
             index: item.index,
             input: item.input.clone(),
             spent: item.record.cost.clone(),
@@ -197,7 +198,7 @@ where
     #[must_use]
     pub fn rest(self) -> Inputs<In> {
         let mut unpaid: Vec<_> =
-            self.refused.into_iter().filter(|item| item.record.cost.is_empty()).collect();
+            self.refused.into_iter().filter(|item| !item.record.may_have_paid()).collect();
         unpaid.sort_by_key(|item| item.index);
         self.rest.after(unpaid.into_iter().map(|item| item.input).collect())
     }
@@ -207,7 +208,7 @@ impl<In: Send + 'static, Out> fmt::Display for Report<In, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tally { answered, failed, refused, .. } = &self.tally;
         write!(f, "{answered} answered, {failed} failed, {refused} refused")?;
-        let paid = self.refused.iter().filter(|item| !item.record.cost.is_empty()).count();
+        let paid = self.refused.iter().filter(|item| item.record.may_have_paid()).count();
         if paid > 0 {
             write!(f, " ({paid} of them had paid something)")?;
         }

@@ -25,7 +25,7 @@ use tokio::task::{Id, JoinSet};
 use super::inputs::Inputs;
 use super::item::{Item, ItemError, ItemStatus};
 use super::report::Report;
-use crate::agent::{Agent, AgentContext, Deeds, flatten, until_cancelled};
+use crate::agent::{Agent, AgentContext, Deeds, Runs, flatten, until_cancelled};
 
 /// What a fan-out does at a spend refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -200,7 +200,9 @@ where
         }
         let agent = Arc::clone(&self.agent);
         let cancel = child.cancel_token().clone();
+        let runs = Runs::of(child.deeds());
         let work = async move {
+            let _runs = runs;
             let called = agent.call(child, input).await;
             called.map_err(|error| ItemError::Agent(Arc::from(error.into())))
         };

@@ -228,3 +228,27 @@ async fn what_a_lost_child_paid_is_told_all_the_same() {
     }
     world.nothing_is_held();
 }
+
+/// An item that dropped a call and was refused afterwards may have paid: it is not among those that go
+/// on without paying twice.
+#[tokio::test(start_paused = true)]
+async fn an_item_that_dropped_a_call_may_have_paid() {
+    async fn impatient(context: AgentContext, number: usize) -> Result<String, AgentError> {
+        let call = context.model(Grade::Small).user("Hello").output(100).text();
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(1), call).await;
+        // More than the cap has left for it.
+        context.model(Grade::Small).user(format!("{number}")).output(3_000).text().await
+    }
+    let never = |_| std::future::pending();
+    let world = World::served(catalog(""), never, |builder| builder);
+    world.workflow.set_cap(Some("0.02 USD".parse().unwrap()));
+    let fan_out = world.workflow.fan_out(0..3, impatient).max_in_flight(1);
+    let report = fan_out.refuse_at_once().collect().await;
+    assert_eq!((report.refused(), report.not_submitted()), (1, Some(2)), "{report}");
+    let interrupted: Vec<_> = report.interrupted().map(|item| item.index).collect();
+    assert_eq!(interrupted, [0]);
+    assert_eq!(report.rest().into_iterator().unwrap().collect::<Vec<_>>(), [1, 2]);
+    world.pass(Span::from_secs(60)).await;
+    assert!(world.spent().pico() > 0, "it was booked when it had ended");
+    world.nothing_is_held();
+}

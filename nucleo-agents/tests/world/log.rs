@@ -74,11 +74,6 @@ impl Log {
         }
     }
 
-    /// How often something of this name occurred.
-    pub(crate) fn count(&self, name: &str) -> u64 {
-        self.inner.lock().unwrap().seen.get(name).copied().unwrap_or(0)
-    }
-
     /// A check failed; the first one is kept.
     pub(crate) fn wrong(&self, what: String) {
         self.line(format_args!("WRONG: {what}"));

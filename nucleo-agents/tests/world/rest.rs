@@ -100,10 +100,7 @@ fn told(world: &World, records: &Records) {
     let all = world.runtime.harness().ledger().totals(Of::All).unwrap_or_default();
     let mut sum = JobRecord::default();
     records.iter().flatten().for_each(|record| sum.absorb(record));
-    let lost =
-        ["dropped: a deed", "fan-out: dropped midway", "fan-out: failed fast", "panic: an agent"];
-    let dropped =
-        records.iter().any(Option::is_none) || lost.iter().any(|name| world.log.count(name) > 0);
+    let dropped = records.iter().any(Option::is_none) || sum.untold > 0;
     let counts = (u64::from(sum.estimated), u64::from(sum.unpriced), sum.usage);
     let booked = (all.estimates, all.unpriced, all.usage);
     let costs = all.cost.iter().all(|cost| *cost == of(&sum.cost, *cost));

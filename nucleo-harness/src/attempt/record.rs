@@ -34,6 +34,9 @@ pub struct JobRecord {
     pub unpriced: u32,
     /// Calls whose cost is an estimate.
     pub estimated: u32,
+    /// Calls that were dropped before their ends, and agents below that still run: what those cost is in
+    /// the workflow's totals, and not here.
+    pub untold: u32,
     /// The model of the last attempt.
     pub model: Option<Arc<str>>,
 }
@@ -89,9 +92,16 @@ impl JobRecord {
         }
         self.unpriced += other.unpriced;
         self.estimated += other.estimated;
+        self.untold += other.untold;
         if other.model.is_some() {
             self.model.clone_from(&other.model);
         }
+    }
+
+    /// Whether something was paid, or may have been: doing it again may pay that again.
+    #[must_use]
+    pub fn may_have_paid(&self) -> bool {
+        !self.cost.is_empty() || self.untold > 0
     }
 
     fn add_cost(&mut self, cost: Money) {
