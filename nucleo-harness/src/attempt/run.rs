@@ -296,15 +296,10 @@ impl Walk {
         if self.place.cancel().is_cancelled() {
             return Err(self.place.cancelled());
         }
-        let pause = self.retries(&past)?;
-        let clock = Arc::clone(self.harness().clock());
-        let until = clock.now().saturating_add(pause);
-        if self.place.deadline().is_some_and(|deadline| until >= deadline) {
-            return Err(self.too_late(Some(past.failure)));
-        }
+        let until = self.retries(&past)?;
         self.history.push(past);
         self.place.step(StepEvent::Retrying, WaitsOn::Pause { until });
-        let sleep = clock.sleep_until(until);
+        let sleep = self.harness().clock().sleep_until(until);
         tokio::select! {
             biased;
             () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
@@ -314,9 +309,9 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether another attempt comes, and after which pause: the job's own budgets, then how long it
-    /// may wait, then its models' budgets, so that nothing is taken of those in vain.
-    fn retries(&mut self, past: &Past) -> Result<Span, JobError> {
+    /// Whether another attempt comes, and when: the job's own budgets, then how long it may wait and
+    /// the deadline, then its models' budgets, so that nothing is taken of those in vain.
+    fn retries(&mut self, past: &Past) -> Result<Time, JobError> {
         let Past { models, blamed, failure } = past;
         if !self.budget.take(failure.signal) {
             return Err(JobError::failed(&self.history, failure.clone()));
@@ -328,13 +323,17 @@ impl Walk {
             return Err(JobError::WaitTooLong { asked, until, left, failure });
         }
         let attempt = self.history.next_attempt();
+        let pause = self.harness().random(|random| pause(failure.signal, attempt, random));
+        let until = clock.now().saturating_add(pause);
+        if self.place.deadline().is_some_and(|deadline| until >= deadline) {
+            return Err(self.too_late(Some(failure.clone())));
+        }
         let blamed = if blamed.is_empty() { models } else { blamed };
         let retries = self.place.harness().retries();
         retries.take(failure.signal, blamed, clock.now()).map_err(|model| {
             JobError::RetriesSpent { model, attempts: attempt, failure: failure.clone() }
         })?;
-        let pause = self.harness().random(|random| pause(failure.signal, attempt, random));
         tracing::debug!(job = %self.place.job(), attempt, signal = failure.signal.name(), %pause, "retry");
-        Ok(pause)
+        Ok(until)
     }
 }

@@ -141,6 +141,20 @@ async fn the_share_can_be_set() {
     assert_eq!(word(&world.run(&script).await), "answered");
 }
 
+/// A retry that would come after the deadline takes none of its model's.
+#[tokio::test(start_paused = true)]
+async fn no_retry_is_taken_in_vain() {
+    let one = RetryShare { percent: 0, least_a_minute: 1 };
+    let world = World::set(2, 2, |builder| builder.retry_share(one));
+    let hurried = world.harness.workflow("hurried").deadline(Span::from_secs(2)).start();
+    let script = failing(&world, TRANSIENT);
+    let end = hurried.root().run(script, JobOptions::default()).await;
+    assert_eq!((word(&end), end.record.attempts), ("deadline_passed", 1));
+    let once = [Act::Send, Act::Fail(TRANSIENT, Ended::WithError)];
+    let script = world.script([&once, &[Act::Send, Act::Report(USAGE)]]);
+    assert_eq!(word(&world.run(&script).await), "answered");
+}
+
 fn usd(attempts: i128) -> Option<Money> {
     Some(Money::from_pico(RESERVED * attempts * 1_000_000, Currency::USD))
 }
