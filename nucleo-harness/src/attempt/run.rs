@@ -5,7 +5,8 @@
 //! future and holds nothing but a commitment.
 //!
 //! Invariants: the result is told after everything is settled, once; every await before the grant
-//! ends when the job is cancelled; dropping the caller's future cancels the job.
+//! ends when the job is cancelled; dropping the caller's future cancels the job; a panic anywhere on
+//! the way ends in the result.
 //!
 //! Not here: the running attempt (`running`), what comes back (`table`), the law of the steps (`step`).
 
@@ -14,7 +15,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use futures_util::poll;
+use futures_util::{FutureExt as _, poll};
 use nucleo_core::spend::NearCap;
 use nucleo_core::{AdmitError, Demand, Order, Span, Time};
 use smallvec::SmallVec;
@@ -46,10 +47,11 @@ pub(crate) async fn run<J: Job>(
     // Whoever drops this future cancels the job, also while its attempt runs in its own task.
     let _cancel = place.cancel().clone().drop_guard();
     let mut walk = Walk::new(place, options);
-    let result = match walk.begin(after).await {
-        Ok(()) => walk.attempts(job).await,
-        Err(error) => Err(error),
-    };
+    // What is not the job's own may panic too: a gate, the end of what it depends on, a drop.
+    let walked = AssertUnwindSafe(walk.whole(after, job)).catch_unwind().await;
+    let result = walked.unwrap_or_else(|payload| {
+        Err(JobError::Panicked { message: panic_text(&*payload).into() })
+    });
     walk.place.step(StepEvent::Over, WaitsOn::Nothing);
     JobEnd { result, record: walk.record }
 }
@@ -83,6 +85,11 @@ impl Walk {
 
     fn harness(&self) -> &Harness {
         self.place.harness()
+    }
+
+    async fn whole<J: Job>(&mut self, after: Vec<Dependency>, job: J) -> Result<J::Out, JobError> {
+        self.begin(after).await?;
+        self.attempts(job).await
     }
 
     /// Waits for what it depends on.

@@ -1,11 +1,16 @@
 //! Cancellation, shutdown, and panics at awkward places.
 
+use std::sync::Arc;
+
 use futures_util::future::join_all;
 use futures_util::poll;
 use nucleo_core::Span;
+use nucleo_core::spend::Ask;
 use nucleo_harness::attempt::{
-    Ended, Failure, Granted, History, Job, JobError, JobOptions, Requirements, Signal, Step,
+    Dependency, Ended, Failure, Granted, History, Job, JobError, JobOptions, Requirements, Signal,
+    Step,
 };
+use nucleo_harness::spend::{Approval, SpendGate};
 
 use crate::script::Act;
 use crate::world::{CALLS, RESERVED, USAGE, USED, World, cost, word};
@@ -124,11 +129,14 @@ enum Awkward {
     BeforeItsFuture,
     /// While its work is dropped, after it ignored its timeout.
     AsItsWorkIsDropped,
+    /// While it is dropped itself, after it has answered.
+    AsItIsDropped,
 }
 
 struct Panics {
     requirements: Requirements,
     at: Awkward,
+    _mine: Option<Mine>,
 }
 
 struct Mine;
@@ -151,10 +159,13 @@ impl Job for Panics {
         granted.meter(0).usage(USAGE);
         match self.at {
             Awkward::BeforeItsFuture => panic!("before its future"),
-            Awkward::AsItsWorkIsDropped => {
-                async {
-                    let _mine = Mine;
-                    std::future::pending().await
+            at => {
+                async move {
+                    if matches!(at, Awkward::AsItsWorkIsDropped) {
+                        let _mine = Mine;
+                        std::future::pending::<()>().await;
+                    }
+                    Ok(())
                 }
             }
         }
@@ -167,14 +178,45 @@ async fn panics_end_in_the_job() {
     for (at, said) in [
         (Awkward::BeforeItsFuture, "before its future"),
         (Awkward::AsItsWorkIsDropped, "as it is dropped"),
+        (Awkward::AsItIsDropped, "as it is dropped"),
     ] {
         let world = World::new();
         let requirements = world.script([&[]]).requirements;
-        let job = Panics { requirements, at };
-        let end = world.workflow.root().run(job, JobOptions::default()).await;
+        let _mine = matches!(at, Awkward::AsItIsDropped).then(|| Mine);
+        let job = Panics { requirements, at, _mine };
+        let end = world.workflow.root().submit(job, JobOptions::default()).start().end().await;
         let Err(JobError::Panicked { message }) = &end.result else { panic!("{at:?}: {end:?}") };
         assert_eq!(&**message, said);
         assert_eq!((cost(&end), world.spent()), (USED, USED), "{at:?}");
+        world.check_rest();
+    }
+}
+
+#[derive(Debug)]
+struct BadGate;
+
+impl SpendGate for BadGate {
+    fn approve(&self, _: Ask) -> Approval {
+        panic!("by the gate");
+    }
+}
+
+/// What is not the job's own panics on its way: the job tells so, and is not lost.
+#[tokio::test(start_paused = true)]
+async fn panics_beside_the_job_end_in_it() {
+    for said in ["by the gate", "by what it depends on"] {
+        let world = World::set(1, CALLS, |builder| match said {
+            "by the gate" => builder.gate(Arc::new(BadGate)),
+            _ => builder,
+        });
+        let root = world.workflow.root();
+        let mut job = root.submit(world.script([&[Act::Send]]), JobOptions::default());
+        if said == "by what it depends on" {
+            job = job.depends_on(Dependency::new(root.id(), async move { panic!("{said}") }));
+        }
+        let end = job.start().end().await;
+        let Err(JobError::Panicked { message }) = &end.result else { panic!("{said}: {end:?}") };
+        assert_eq!(&**message, said);
         world.check_rest();
     }
 }
