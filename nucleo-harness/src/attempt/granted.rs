@@ -7,13 +7,13 @@
 //!
 //! Not here: settling (`guard`).
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use nucleo_core::{AttemptKey, Time, Usage};
 use smallvec::SmallVec;
 use tokio_util::sync::CancellationToken;
 
-use super::held::{AttemptOver, Held, Hold};
+use super::held::{AttemptOver, Hold, Shares};
 use super::signal::Ended;
 use crate::runtime::{Clock, Lost, on_thread};
 use crate::sync::Mutex;
@@ -83,7 +83,7 @@ pub struct Granted {
     /// Of the work as a whole, for what it holds besides its bindings.
     pub(crate) work: Meter,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) held: Weak<Held>,
+    pub(crate) shares: Shares,
 }
 
 /// Why work on a thread has no result.
@@ -122,7 +122,7 @@ impl Granted {
     /// # Errors
     /// [`AttemptOver`] when there is nothing to share any more.
     pub fn hold(&self) -> Result<Hold, AttemptOver> {
-        Held::share(&self.held)
+        self.shares.take()
     }
 
     /// Runs work that blocks on a thread for it. A thread can't be stopped, so the work takes a

@@ -5,13 +5,15 @@
 //! last share is gone, and until then the job is seen among the living ones.
 //!
 //! Invariants: the grant ends once, with the last share; what an answer says about the pace is told
-//! at the attempt's end, however long its work goes on; a share can't be had after the end.
+//! at the attempt's end, however long its work goes on; a share can't be had after the end, and one
+//! that was had before it is seen there.
 //!
 //! Not here: what the ending is (`guard`, `table`).
 
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::admission::{Ending, Grant};
+use crate::sync::Mutex;
 use crate::workflow::Place;
 
 /// A share of what an attempt was granted: the accounts come back when the last one is dropped.
@@ -29,6 +31,25 @@ pub struct Hold {
 #[error("the attempt is over: what it was granted can't be held any longer")]
 pub struct AttemptOver;
 
+/// Where shares are had.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    held: Weak<Held>,
+    /// Locked while a share is taken and while the end looks whether one was.
+    over: Arc<Mutex<bool>>,
+}
+
+impl Shares {
+    /// Another share, while the attempt is not over.
+    pub(super) fn take(&self) -> Result<Hold, AttemptOver> {
+        let over = self.over.lock();
+        if *over {
+            return Err(AttemptOver);
+        }
+        self.held.upgrade().map(|held| Hold { _held: held }).ok_or(AttemptOver)
+    }
+}
+
 /// A grant and how it ends.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -38,25 +59,33 @@ pub(crate) struct Held {
     ending: OnceLock<Option<Ending>>,
     /// The job is alive as long as something is held for it.
     place: Arc<Place>,
+    over: Arc<Mutex<bool>>,
+    /// Set once, before the ending: whether work of the attempt is there after its end.
+    outlived: OnceLock<()>,
 }
 
 impl Held {
     pub(crate) fn new(grant: Grant, place: Arc<Place>) -> Arc<Self> {
-        Arc::new(Self { grant: Some(grant), ending: OnceLock::new(), place })
+        Arc::new(Self {
+            grant: Some(grant),
+            ending: OnceLock::new(),
+            place,
+            over: Arc::default(),
+            outlived: OnceLock::new(),
+        })
     }
 
-    /// Another share, while the attempt is not over.
-    pub(super) fn share(held: &Weak<Self>) -> Result<Hold, AttemptOver> {
-        let held = held.upgrade().ok_or(AttemptOver)?;
-        if held.ending.get().is_some() {
-            return Err(AttemptOver);
-        }
-        Ok(Hold { _held: held })
+    pub(super) fn shares(self: &Arc<Self>) -> Shares {
+        Shares { held: Arc::downgrade(self), over: Arc::clone(&self.over) }
     }
 
     /// The attempt is over, and its work, unless it is shared, is gone. `None`: it never happened.
     pub(super) fn end(self: Arc<Self>, ending: Option<Ending>) {
-        let outlived = Arc::strong_count(&self) > 1;
+        let outlived = {
+            let mut over = self.over.lock();
+            *over = true;
+            Arc::strong_count(&self) > 1
+        };
         let ending = match ending {
             Some(ending) if outlived => {
                 let grant = self.grant.as_ref().expect("a grant is there until the last share is");
@@ -67,6 +96,7 @@ impl Held {
             ending => ending,
         };
         if outlived {
+            self.outlived.set(()).expect("an attempt ends once");
             self.place.outlived();
         }
         self.ending.set(ending).expect("an attempt ends once");
@@ -79,6 +109,9 @@ impl Drop for Held {
         match self.ending.take().flatten() {
             Some(ending) => grant.settle(ending),
             None => grant.roll_back(),
+        }
+        if self.outlived.get().is_some() {
+            self.place.work_gone();
         }
     }
 }

@@ -282,7 +282,7 @@ impl Walk {
             meters: meters.clone(),
             work: work.clone(),
             clock: Arc::clone(&clock),
-            held: Arc::downgrade(&held),
+            shares: held.shares(),
         };
         self.record.model = requirements.bindings.last().map(|b| Arc::clone(&b.model));
         let holds = !requirements.needs.is_empty()

@@ -32,7 +32,8 @@ pub struct LiveJob {
     pub since: Time,
     /// What it waits on there.
     pub waits_on: WaitsOn,
-    /// Its end has been told, and work of it still runs on a thread, with what it was granted.
+    /// Work of an attempt that is over still runs on a thread, with what that was granted: of the
+    /// last one, if the job has ended, else of an earlier one.
     pub outlived: bool,
 }
 
@@ -98,15 +99,16 @@ pub struct Standing {
 
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LiveJob { job, agent, attempt, waits_on, outlived, .. } = &self.live;
+        let LiveJob { job, agent, attempt, step, waits_on, outlived, .. } = &self.live;
         write!(f, "{agent} ({job}), attempt {attempt}: ")?;
-        if *outlived {
+        if *step == Step::Ended {
             return write!(f, "over, and its work goes on for {}", self.stands);
         }
         match &self.line {
-            Some(why) => write!(f, "waits for {why}, for {}", self.stands),
-            None => write!(f, "waits for {waits_on}, for {}", self.stands),
+            Some(why) => write!(f, "waits for {why}, for {}", self.stands)?,
+            None => write!(f, "waits for {waits_on}, for {}", self.stands)?,
         }
+        f.write_str(if *outlived { ", and work of an attempt before goes on" } else { "" })
     }
 }
 

@@ -7,6 +7,7 @@
 //! Not here: what the job does (`attempt`).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nucleo_core::{JobId, Time, WorkflowId};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,8 @@ pub(crate) struct Place {
     state: Arc<State>,
     job: JobId,
     cancel: CancellationToken,
+    /// Attempts that are over and whose work is not gone.
+    outliving: AtomicU32,
 }
 
 /// Who takes a place.
@@ -49,7 +52,7 @@ impl Place {
         let outlived = false;
         let live = LiveJob { job, agent, attempt: 1, attempts: 0, step, since, waits_on, outlived };
         state.live().lock().insert(job, live);
-        Self { state, job, cancel }
+        Self { state, job, cancel, outliving: AtomicU32::new(0) }
     }
 
     pub(crate) fn harness(&self) -> &Harness {
@@ -117,7 +120,16 @@ impl Place {
         tracing::warn!(job = %self.job, "the attempt is over, and work of it goes on on a thread");
         let mut jobs = self.state.live().lock();
         let live = jobs.get_mut(&self.job).expect("a place is registered until it is dropped");
+        self.outliving.fetch_add(1, Ordering::Relaxed);
         live.outlived = true;
+    }
+
+    /// The work that outlived its attempt is gone.
+    pub(crate) fn work_gone(&self) {
+        let mut jobs = self.state.live().lock();
+        let live = jobs.get_mut(&self.job).expect("a place is registered until it is dropped");
+        // Under the lock, as the counting above.
+        live.outlived = self.outliving.fetch_sub(1, Ordering::Relaxed) > 1;
     }
 }
 

@@ -126,6 +126,32 @@ async fn a_retry_does_not_take_over_what_is_kept() {
     world.check_rest();
 }
 
+/// What an attempt left behind is told until it is gone, and not taken for the job's end.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_tried_again_is_not_over() {
+    let world = World::with(3, 4);
+    let mut job = Keeps::new(&world);
+    job.fails = Some(Signal::RateLimited { retry_after: Some(Span::from_mins(1)) });
+    let hold = Arc::clone(&job.hold);
+    let retry = RetryPolicy { rate_limits: 1, ..RetryPolicy::default() };
+    let job = world.workflow.root().submit(job, JobOptions { retry, ..JobOptions::default() });
+    let job = job.start();
+    let told = || {
+        let standing = world.workflow.longest(1).remove(0);
+        let said = standing.to_string();
+        (said[said.find("attempt").unwrap()..].to_owned(), standing.live.outlived)
+    };
+    world.sleep(Span::from_secs(1)).await;
+    let paused = "attempt 1: waits for the end of its pause, for 1s";
+    assert_eq!(told(), (format!("{paused}, and work of an attempt before goes on"), true));
+    hold.lock().unwrap().clear();
+    assert_eq!(told(), (paused.to_owned(), false));
+    assert_eq!(word(&*job.end().await), "rate_limited");
+    assert!(told().0.starts_with("attempt 2: over, and its work goes on for "));
+    hold.lock().unwrap().clear();
+    world.check_rest();
+}
+
 /// A job whose work is on a thread that hears of nothing.
 struct Blocks {
     requirements: Requirements,
