@@ -14,6 +14,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, try_join_all};
 use nucleo_core::JobId;
 
+use super::holding::holder;
 use super::job::JobError;
 
 /// Why what was depended on has no result.
@@ -57,11 +58,15 @@ impl Dependency {
 /// All of them.
 ///
 /// # Errors
-/// The first that failed, whatever the others do.
+/// The first that failed, whatever the others do; [`JobError::WaitsWhileHolding`] within a job that
+/// holds something.
 ///
 /// # Cancel safety
 /// Dropped, nobody waits any more; what was depended on goes on.
 pub async fn all_ended(after: Vec<Dependency>) -> Result<(), JobError> {
+    if let (Some(holder), Some(first)) = (holder(), after.first()) {
+        return Err(JobError::WaitsWhileHolding { holder, job: first.on() });
+    }
     let each: Vec<_> = after.into_iter().map(|dependency| dependency.ended).collect();
     try_join_all(each).await.map(drop)
 }

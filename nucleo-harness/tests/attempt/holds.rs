@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use nucleo_core::Span;
 use nucleo_harness::attempt::{
     AttemptOver, BlockingError, Ended, Failure, Granted, History, Hold, Job, JobError, JobOptions,
-    Requirements, RetryPolicy, Signal,
+    Requirements, RetryPolicy, Signal, all_ended,
 };
 use nucleo_harness::workflow::{EventKind, JobHandle, Node};
 
@@ -236,7 +236,7 @@ struct Smuggles {
 }
 
 impl Job for Smuggles {
-    type Out = (JobError, JobError);
+    type Out = [JobError; 3];
 
     fn requirements(&mut self, _: &History) -> Result<Requirements, Failure> {
         Ok(self.requirements.clone())
@@ -245,7 +245,8 @@ impl Job for Smuggles {
     async fn execute(&mut self, _: Granted) -> Result<Self::Out, Failure> {
         let run = self.node.run(Nothing, JobOptions::default()).await.result.unwrap_err();
         let waited = self.other.end().await.result.clone().unwrap_err();
-        Ok((run, waited))
+        let depended = all_ended(vec![self.other.dependency()]).await.unwrap_err();
+        Ok([run, waited, depended])
     }
 }
 
@@ -276,9 +277,8 @@ async fn who_holds_something_waits_for_nobody() {
     };
     let end = node.run(job, JobOptions::default()).await;
     let holds = end.record.job;
-    let (run, waited) = end.result.unwrap();
-    for error in [&run, &waited] {
-        let JobError::WaitsWhileHolding { holder, job } = error else { panic!("{error}") };
+    for error in end.result.unwrap() {
+        let JobError::WaitsWhileHolding { holder, job } = &error else { panic!("{error}") };
         assert_eq!(*holder, holds);
         assert_ne!(job, holder);
         assert_eq!(
