@@ -74,6 +74,7 @@ pub enum EventKind {
 
 /// Keeps events. The default is none.
 pub trait Journal: Send + Sync + fmt::Debug {
-    /// Takes one event in, before its effect is visible.
+    /// Takes one event in, before its effect is visible. Panicking is no way to refuse one: the
+    /// panic is logged with the event, and the run goes on.
     fn record(&self, event: &Event);
 }

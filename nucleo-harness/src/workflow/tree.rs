@@ -7,6 +7,7 @@
 //! (`nucleo_core::spend`).
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,6 +21,7 @@ use super::harness::Harness;
 use super::live::{LiveJob, LiveJobs, Standing, WaitsOn};
 use super::place::{Newcomer, Place};
 use super::submit::Submission;
+use crate::admission::panic_text;
 use crate::attempt::{Job, JobEnd, JobOptions, run};
 use crate::sync::Mutex;
 
@@ -72,7 +74,13 @@ impl State {
     pub(super) fn record(&self, what: EventKind) {
         if let Some(journal) = self.harness.journal() {
             let at = self.harness.clock().now();
-            journal.record(&Event { version: EVENT_VERSION, at, workflow: self.id, what });
+            let event = Event { version: EVENT_VERSION, at, workflow: self.id, what };
+            // A journal is foreign code, and is told from within drops.
+            let recorded = catch_unwind(AssertUnwindSafe(|| journal.record(&event)));
+            if let Err(payload) = recorded {
+                let message = panic_text(&*payload);
+                tracing::error!(?event, %message, "the journal panicked: it may not have this event");
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Cancellation, shutdown, and panics at awkward places.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join_all;
 use futures_util::poll;
@@ -11,6 +11,7 @@ use nucleo_harness::attempt::{
     Step,
 };
 use nucleo_harness::spend::{Approval, SpendGate};
+use nucleo_harness::workflow::{Event, Journal};
 
 use crate::script::Act;
 use crate::world::{CALLS, RESERVED, USAGE, USED, World, cost, word};
@@ -217,6 +218,31 @@ async fn panics_beside_the_job_end_in_it() {
         let end = job.start().end().await;
         let Err(JobError::Panicked { message }) = &end.result else { panic!("{said}: {end:?}") };
         assert_eq!(&**message, said);
+        world.check_rest();
+    }
+}
+
+/// Panics at the `n`-th event.
+#[derive(Debug)]
+struct BadJournal(Mutex<u32>);
+
+impl Journal for BadJournal {
+    fn record(&self, _: &Event) {
+        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *left = left.checked_sub(1).expect("no room");
+    }
+}
+
+/// Whichever event the journal panics at, in a drop too: the run goes on.
+#[tokio::test(start_paused = true)]
+async fn a_journal_that_panics_stops_nothing() {
+    for events in 0..8 {
+        let journal = Arc::new(BadJournal(Mutex::new(events)));
+        let world = World::set(1, CALLS, |builder| builder.journal(journal));
+        let script = world.script([&[Act::Send, Act::Report(USAGE)]]);
+        let job = world.workflow.root().submit(script.clone(), JobOptions::default()).start();
+        assert_eq!(word(&*job.end().await), "answered", "{events}");
+        drop(world.start(script, JobOptions::default()));
         world.check_rest();
     }
 }
