@@ -6,11 +6,12 @@
 //! Not here: the law (`nucleo_core::spend`), a workflow's own cap (`workflow`).
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use nucleo_core::Money;
 use nucleo_core::spend::{ScopeId, UnknownScope};
 use nucleo_harness::workflow::Harness;
+use tokio::runtime::Handle;
 
 use super::midnight::{self, Stop};
 
@@ -33,12 +34,18 @@ pub enum CapError {
 }
 
 /// The zones whose midnights are watched.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Days {
     watched: Mutex<BTreeSet<Arc<str>>>,
+    /// Where midnights are waited for, whoever sets the cap.
+    tasks: Handle,
 }
 
 impl Days {
+    pub(super) const fn new(tasks: Handle) -> Self {
+        Self { watched: Mutex::new(BTreeSet::new()), tasks }
+    }
+
     pub(super) fn set_cap(
         &self,
         harness: &Harness,
@@ -52,10 +59,17 @@ impl Days {
         let zone = Arc::clone(zone);
         let unknown = |source| CapError::UnknownZone { zone: Arc::clone(&zone), source };
         midnight::check(&zone).map_err(unknown)?;
-        harness.set_cap(scope, cap)?;
-        if self.watched.lock().expect("inserting can't panic").insert(Arc::clone(&zone)) {
-            midnight::watch_day(harness, zone, stop);
+        // Locked until the day has begun: another's cap of it waits for that.
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.insert(Arc::clone(&zone)) {
+            if harness.ledger().position(&scope).is_none() {
+                // Begun before anybody can spend in it, or carry over into it.
+                harness.ledger().set_cap(scope.clone(), cap)?;
+                midnight::begin_day(harness, &zone);
+            }
+            midnight::watch_day(harness, &self.tasks, zone, stop);
         }
-        Ok(())
+        drop(watched);
+        Ok(harness.set_cap(scope, cap)?)
     }
 }

@@ -340,7 +340,7 @@ impl RuntimeBuilder {
                 #[cfg(feature = "loopback")]
                 servers,
                 picker,
-                days: Days::default(),
+                days: Days::new(tokio::runtime::Handle::current()),
                 stop: stop.clone(),
                 _stops: stop.drop_guard(),
             }),

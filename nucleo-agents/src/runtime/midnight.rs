@@ -14,6 +14,7 @@ use jiff::{Timestamp, ToSpan as _};
 use nucleo_core::{AccountId, Span};
 use nucleo_harness::admission::Admission;
 use nucleo_harness::workflow::Harness;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// Fires when the runtime is gone.
@@ -49,15 +50,29 @@ fn date(zone: &str, wall: Span) -> Result<String, jiff::Error> {
     Ok(now.date().to_string())
 }
 
+/// The running day's date, and its spending: nothing yet.
+pub(super) fn begin_day(harness: &Harness, zone: &str) {
+    if let Ok(date) = date(zone, harness.clock().wall()) {
+        harness.ledger().begin_day(zone, date);
+    }
+}
+
 /// Begins a day's spending anew at each midnight of its zone, until the runtime is gone.
-pub(super) fn watch_day(harness: &Harness, zone: Arc<str>, stop: &Stop) {
+pub(super) fn watch_day(harness: &Harness, tasks: &Handle, zone: Arc<str>, stop: &Stop) {
     let (ledger, clock, stop) = (harness.ledger().clone(), harness.clock().clone(), stop.clone());
-    tokio::spawn(async move {
+    let Ok(mut running) = date(&zone, clock.wall()) else {
+        return;
+    };
+    tasks.spawn(async move {
         // The zone is there: `check` has looked it up.
         while let (Ok(date), Ok(wait)) =
             (date(&zone, clock.wall()), until_midnight(&zone, clock.wall()))
         {
-            ledger.begin_day(&zone, date);
+            // A time of day that went back, or a sleep that ended early, begins no day twice.
+            if date > running {
+                ledger.begin_day(&zone, date.clone());
+                running = date;
+            }
             let midnight = clock.now().saturating_add(wait.max(Span::from_millis(1)));
             tokio::select! {
                 biased;

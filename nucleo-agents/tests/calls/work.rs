@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use nucleo_agents::agent::AgentHandle;
 use nucleo_agents::catalog::Grade;
 use nucleo_agents::prelude::*;
+use nucleo_core::Time;
 use nucleo_core::limits::Permits;
 use nucleo_core::spend::ScopeId;
 use nucleo_harness::attempt::BlockingError;
-use nucleo_harness::runtime::TokioClock;
+use nucleo_harness::runtime::{Clock, TokioClock};
 use nucleo_harness::workflow::WaitsOn;
 
 use crate::world::{FINE_COSTS, World, catalog, fine};
@@ -186,6 +187,70 @@ async fn a_day_begins_at_its_zone_s_midnight() {
     assert_eq!(dates, [of("2026-03-28"), of("2026-03-29"), of("2026-03-30")]);
     let error = world.runtime.set_cap(ScopeId::Day("Mars/Olympus".into()), None).unwrap_err();
     assert!(error.to_string().starts_with("`Mars/Olympus` is no time zone"), "{error}");
+}
+
+/// A resumed run's day goes on: what was carried over into it counts, at once and until midnight,
+/// whichever thread set the cap.
+#[tokio::test(start_paused = true)]
+async fn what_a_day_has_spent_before_stays() {
+    let world = World::new(|_| fine());
+    let (day, runtime) = (ScopeId::Day("Asia/Tokyo".into()), world.runtime.clone());
+    let carried = "0.0995 USD".parse().unwrap();
+    let set = {
+        let day = day.clone();
+        move || runtime.set_cap(day, Some("0.1 USD".parse().unwrap()))
+    };
+    std::thread::spawn(set).join().unwrap().unwrap();
+    let ledger = world.runtime.harness().ledger();
+    ledger.carry_over(&day, carried).unwrap();
+    world.pass(Span::from_millis(1)).await;
+    assert_eq!(world.runtime.position(&day).unwrap().spent, [carried]);
+    let refused = world.call().await.unwrap_err();
+    assert_eq!(refused.refusal().unwrap().spent, carried);
+    world.pass(Span::from_mins(24 * 60)).await;
+    world.call().await.unwrap();
+}
+
+/// A time of day that goes back by an hour at its first midnight.
+#[derive(Debug)]
+struct Jumps {
+    clock: TokioClock,
+    at: Span,
+}
+
+impl Clock for Jumps {
+    fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    fn sleep_until(&self, at: Time) -> futures_util::future::BoxFuture<'static, ()> {
+        self.clock.sleep_until(at)
+    }
+
+    fn wall(&self) -> Span {
+        let wall = self.clock.wall();
+        if wall < self.at { wall } else { wall.saturating_sub(Span::from_mins(60)) }
+    }
+}
+
+/// No money twice for one day: it begins once, at the midnight that its zone has.
+#[tokio::test(start_paused = true)]
+async fn a_time_of_day_that_goes_back_begins_no_day() {
+    // 23:00 in UTC, on a day after which the clock is set back.
+    let day_s = 86_400;
+    let wall = |hour: u64| Span::from_secs(20_000 * day_s + hour * 3_600);
+    let clock = Arc::new(Jumps { clock: TokioClock::at(wall(23)), at: wall(24) });
+    let world = World::served(catalog(""), |_| async { fine() }, |builder| builder.clock(clock));
+    let day = ScopeId::Day("UTC".into());
+    world.runtime.set_cap(day.clone(), Some("0.0012 USD".parse().unwrap())).unwrap();
+    world.call().await.unwrap();
+    let spent = || world.runtime.position(&day).unwrap().spent;
+    for minutes in [61, 58] {
+        world.pass(Span::from_mins(minutes)).await;
+        assert_eq!(spent(), [FINE_COSTS.parse().unwrap()], "it is the same day");
+    }
+    world.pass(Span::from_mins(2)).await;
+    assert_eq!(spent(), ["0 USD".parse().unwrap()]);
 }
 
 /// Of a thousand calls two are never answered: the report names them, and since when.
