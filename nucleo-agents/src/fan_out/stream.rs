@@ -4,7 +4,8 @@
 //! input is, and then runs in a task of its own.
 //!
 //! Invariants: at most `max_in_flight` agents run; nothing is pulled after the first spend refusal,
-//! nor while an attempt waits for siblings, nor past the workflow's deadline; dropping the stream cancels what runs.
+//! nor while an attempt waits for siblings, nor past the workflow's deadline; its end waits for no
+//! input that may not be pulled any more; dropping the stream cancels what runs.
 //!
 //! Not here: what an outcome is (`item`), counting (`report`).
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
+use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
 use nucleo_core::spend::NearCap;
 use nucleo_harness::attempt::Siblings;
@@ -54,6 +56,8 @@ pub struct FanOut<A: Agent<In>, In> {
     /// Ended already at their first poll.
     ended: Vec<Item<In, A::Out>>,
     siblings: Siblings,
+    /// When nothing is pulled any more, whether an input comes or not.
+    over: BoxFuture<'static, ()>,
     options: Options,
     stopped: bool,
     order: Option<Ordered<In, A::Out>>,
@@ -87,6 +91,7 @@ where
 {
     pub(crate) fn new(context: AgentContext, inputs: Inputs<In>, agent: A) -> Self {
         Self {
+            over: context.node().over().fuse().boxed(),
             context,
             name: agent.name().into(),
             agent: Arc::new(agent),
@@ -169,14 +174,19 @@ where
         std::mem::replace(&mut self.inputs, Inputs::iter(Vec::new()))
     }
 
-    /// Whether another input may be pulled now.
-    fn may_pull(&self) -> bool {
+    /// Whether another input may be pulled, now or later.
+    fn goes_on(&self) -> bool {
         !self.stopped
             && !self.exhausted
-            && self.running.len() < self.options.in_flight_max
-            && self.siblings.waiting() == 0
             && !self.context.cancel_token().is_cancelled()
             && !self.context.node().is_late()
+    }
+
+    /// Whether another input may be pulled now.
+    fn may_pull(&self) -> bool {
+        self.goes_on()
+            && self.running.len() < self.options.in_flight_max
+            && self.siblings.waiting() == 0
     }
 
     /// Pulls inputs and starts their agents, as long as it may.
@@ -271,9 +281,10 @@ where
         self.notice_refusals();
         self.pull(cx);
         let item = std::task::ready!(self.poll_ended(cx));
-        if item.is_none() && self.may_pull() {
-            // The inputs have nothing yet: they wake us.
-            return Poll::Pending;
+        if item.is_none() && self.goes_on() {
+            // The inputs have nothing yet, or what an ended agent left behind waits for siblings:
+            // either wakes us, and so does the end of it all.
+            return self.over.as_mut().poll(cx).map(|()| None);
         }
         Poll::Ready(item)
     }

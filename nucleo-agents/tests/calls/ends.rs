@@ -4,8 +4,10 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 
 use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
 use nucleo_agents::agent::{AgentContext, AgentError};
 use nucleo_agents::catalog::Grade;
+use nucleo_agents::fan_out::Inputs;
 use nucleo_agents::transport::BodyStream;
 use nucleo_core::Span;
 use nucleo_harness::attempt::JobError;
@@ -25,7 +27,6 @@ fn slow() -> World {
 
 /// The same answer, in a body that is pending before each piece.
 fn in_pieces(answer: Answer) -> Answer {
-    use futures_util::StreamExt as _;
     answer.map(|head| {
         head.map(|body| {
             BodyStream::new(body.then(|piece| async {
@@ -251,4 +252,31 @@ async fn an_item_that_dropped_a_call_may_have_paid() {
     world.pass(Span::from_secs(60)).await;
     assert!(world.spent().pico() > 0, "it was booked when it had ended");
     world.nothing_is_held();
+}
+
+/// Inputs that never come hold nobody: cancelled, shut down or too late, the fan-out ends.
+#[tokio::test(start_paused = true)]
+async fn a_fan_out_waits_for_no_input_after_its_end() {
+    async fn ask(context: AgentContext, _: usize) -> Result<String, AgentError> {
+        context.model(Grade::Small).user("Hello").output(100).text().await
+    }
+    for ends_by in ["cancel", "shutdown", "deadline"] {
+        let world = World::new(|_| fine());
+        let workflow = world.runtime.workflow("w").deadline(Span::from_secs(60)).start();
+        let inputs = stream::iter([1]).chain(stream::pending());
+        let fan_out = workflow.fan_out(Inputs::stream(inputs), ask).collect();
+        let began = world.now();
+        let fan_out = tokio::spawn(fan_out);
+        world.pass(Span::from_secs(1)).await;
+        assert!(!fan_out.is_finished(), "it waits for inputs");
+        match ends_by {
+            "cancel" => workflow.cancel(),
+            "shutdown" => world.runtime.shutdown(Span::from_secs(1)).await,
+            _ => world.pass(Span::from_secs(60)).await,
+        }
+        let report = fan_out.await.unwrap();
+        assert_eq!((report.answered(), report.not_submitted()), (1, None), "{ends_by}");
+        assert!(world.now().since(began) <= Span::from_secs(61), "{ends_by}");
+        world.nothing_is_held();
+    }
 }

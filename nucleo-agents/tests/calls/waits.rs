@@ -40,6 +40,24 @@ async fn near_a_cap_calls_wait_for_their_siblings() {
     world.nothing_is_held();
 }
 
+/// What an ended item left behind waits for money: nothing is pulled meanwhile, and all is after.
+#[tokio::test(start_paused = true)]
+async fn a_fan_out_is_not_over_while_what_it_left_behind_waits() {
+    async fn leaves(context: AgentContext, number: usize) -> Result<usize, AgentError> {
+        // Enough for one of them at a time: the other waits.
+        let two = [0, 1].map(|_| context.submit(ask, number).start());
+        tokio::task::yield_now().await;
+        drop(two);
+        Ok(number)
+    }
+    let world = a_second_later("");
+    world.workflow.set_cap(Some("0.0015 USD".parse().unwrap()));
+    let report = world.workflow.fan_out(0..2, leaves).max_in_flight(1).collect().await;
+    assert_eq!((report.answered(), report.not_submitted()), (2, Some(0)), "{report}");
+    world.pass(Span::from_secs(10)).await;
+    world.nothing_is_held();
+}
+
 #[tokio::test(start_paused = true)]
 async fn refusing_at_once_stops_where_reservations_end() {
     let world = a_second_later("");

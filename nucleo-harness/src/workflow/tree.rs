@@ -22,7 +22,7 @@ use super::live::{LiveJob, LiveJobs, Standing, WaitsOn};
 use super::place::{Newcomer, Place};
 use super::submit::Submission;
 use crate::admission::panic_text;
-use crate::attempt::{Job, JobEnd, JobOptions, run};
+use crate::attempt::{Job, JobEnd, JobError, JobOptions, run};
 use crate::sync::Mutex;
 
 /// What all places of a workflow share.
@@ -315,6 +315,29 @@ impl Node {
     #[must_use]
     pub fn is_late(&self) -> bool {
         self.state.deadline().is_some_and(|deadline| self.state.harness.clock().now() >= deadline)
+    }
+
+    /// What begins now ends with this: the workflow's deadline has passed. `None` until then.
+    #[must_use]
+    pub fn too_late(&self) -> Option<JobError> {
+        let deadline = self.state.deadline_after();
+        self.is_late().then_some(JobError::DeadlinePassed { deadline, failure: None })
+    }
+
+    /// Ends when this part of the tree is cancelled, or the workflow's deadline passes.
+    ///
+    /// # Cancel safety
+    /// Dropped, nobody waits any more.
+    pub fn over(&self) -> impl Future<Output = ()> + Send + use<> {
+        let cancelled = self.cancel.clone().cancelled_owned();
+        let (clock, deadline) = (Arc::clone(self.state.harness.clock()), self.state.deadline());
+        async move {
+            tokio::select! {
+                biased;
+                () = cancelled => {}
+                () = clock.sleep_until(deadline.unwrap_or(Time::MAX)) => {}
+            }
+        }
     }
 
     /// Fires when this part of the tree is cancelled.
