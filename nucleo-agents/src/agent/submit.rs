@@ -1,7 +1,8 @@
 //! Agents that run by themselves, after those they depend on, and whose ends many may look at.
 //!
 //! Invariants: a submitted agent runs whether anybody waits for it or not; while it waits for what it
-//! depends on it has not been called; a failure of that ends it before it is.
+//! depends on it has not been called; a failure of that ends it before it is, and so does the
+//! workflow's deadline.
 //!
 //! Not here: many agents at once (`fan_out`), a child whose future is its owner
 //! ([`AgentContext::run`]).
@@ -10,18 +11,18 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use nucleo_core::JobId;
 use nucleo_harness::attempt::{
     Dependency, DependencyError, JobError, JobRecord, all_ended, holder,
 };
-use nucleo_harness::workflow::{CancelOnDrop, Told, to_be_told};
+use nucleo_harness::workflow::{CancelOnDrop, Node, Told, to_be_told};
 use tokio_util::sync::CancellationToken;
 
 use super::context::{AgentContext, Runs};
 use super::contract::Agent;
-use super::ending::until_cancelled;
+use super::ending::{flatten, until_cancelled};
 use crate::fan_out::ItemError;
 
 /// An agent about to be started.
@@ -91,14 +92,7 @@ impl<A, In> Submission<A, In> {
         let runs = Runs::of(context.deeds());
         harness.spawn(async move {
             let deeds = Arc::clone(context.deeds());
-            // Of two that are ready the first one counts: a cancellation.
-            let ready = match select(pin!(cancel.cancelled()), pin!(all_ended(after))).await {
-                Either::Left(_) => Err(ItemError::Cancelled),
-                Either::Right((ready, _)) => {
-                    ready.map_err(|error| ItemError::Agent(Arc::new(error)))
-                }
-            };
-            let result = match ready {
+            let result = match ready(context.node(), after).await {
                 Err(error) => Err(error),
                 Ok(()) => {
                     let work = async move {
@@ -115,6 +109,21 @@ impl<A, In> Submission<A, In> {
             teller.tell(AgentEnd { result, record: deeds.record() });
         });
         handle
+    }
+}
+
+/// Waits for what an agent depends on.
+async fn ready(node: &Node, after: Vec<Dependency>) -> Result<(), ItemError> {
+    let ended = all_ended(after).map_err(|error| ItemError::Agent(Arc::new(error)));
+    let ended = AssertUnwindSafe(ended).catch_unwind();
+    // Of two that are ready the first one counts: a cancellation, and the deadline.
+    match select(pin!(node.over()), pin!(ended)).await {
+        Either::Right((ended, _)) => flatten(ended),
+        Either::Left(_) if node.cancel_token().is_cancelled() => Err(ItemError::Cancelled),
+        Either::Left(_) => {
+            let late = node.too_late().ok_or(ItemError::Cancelled)?;
+            Err(ItemError::Agent(Arc::new(late)))
+        }
     }
 }
 

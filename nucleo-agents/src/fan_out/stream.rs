@@ -21,7 +21,7 @@ use futures_core::Stream;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _};
 use nucleo_core::spend::NearCap;
-use nucleo_harness::attempt::Siblings;
+use nucleo_harness::attempt::{JobError, Siblings, holder};
 use tokio::task::{Id, JoinSet};
 
 use super::inputs::Inputs;
@@ -207,6 +207,13 @@ where
         let begun = Begun { index, input: input.clone(), deeds: Arc::clone(child.deeds()) };
         if let Some(order) = &mut self.order {
             order.open.insert(index);
+        }
+        if let Some(holder) = holder() {
+            // Whoever polls us holds something, and what runs in a task of its own isn't seen there.
+            let error = JobError::WaitsWhileHolding { holder, job: child.id() };
+            let item = self.item(begun, Err(ItemError::Agent(Arc::new(error))));
+            self.ended.push(item);
+            return;
         }
         let agent = Arc::clone(&self.agent);
         let cancel = child.cancel_token().clone();

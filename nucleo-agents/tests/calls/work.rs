@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nucleo_agents::agent::AgentHandle;
 use nucleo_agents::catalog::Grade;
+use nucleo_agents::fan_out::Item;
 use nucleo_agents::prelude::*;
 use nucleo_core::Time;
 use nucleo_core::limits::Permits;
 use nucleo_core::spend::ScopeId;
-use nucleo_harness::attempt::BlockingError;
+use nucleo_harness::attempt::{BlockingError, Dependency};
 use nucleo_harness::runtime::{Clock, TokioClock};
 use nucleo_harness::workflow::WaitsOn;
 
@@ -71,6 +72,47 @@ async fn a_failed_agent_fails_those_after_it_before_they_are_called() {
     assert_eq!(called.load(Ordering::SeqCst), 0);
     let tolerant = world.workflow.submit(after, ()).after_end_of(&bad).start().end().await;
     assert_eq!(tolerant.result.as_ref().unwrap(), &7);
+}
+
+/// What never ends, or panics: the agent after it ends with its deadline, or tells the panic.
+#[tokio::test(start_paused = true)]
+async fn an_agent_outlasts_no_dependency() {
+    let world = World::new(|_| fine());
+    let workflow = world.runtime.workflow("hurried").deadline(Span::from_secs(10)).start();
+    let (on, began) = (workflow.context().id(), world.now());
+    let never = Dependency::new(on, std::future::pending());
+    let never = workflow.submit(ask, 1).depends_on(never).start();
+    let bad = Dependency::new(on, async { panic!("asked for it") });
+    let bad = workflow.submit(ask, 1).depends_on(bad).start();
+    let ended = tokio::spawn(async move { never.end().await.result.as_ref().unwrap_err().name() });
+    assert_eq!(bad.end().await.result.as_ref().unwrap_err().to_string(), "panicked: asked for it");
+    assert_eq!(ended.await.unwrap(), "deadline_passed");
+    assert_eq!(world.now().since(began), Span::from_secs(10));
+    let late = workflow.submit(ask, 1).start().end().await;
+    assert_eq!(late.result.as_ref().unwrap_err().name(), "deadline_passed");
+    assert_eq!(world.asked(), 0);
+}
+
+/// The only place is the tool's: what it fans out would wait for that.
+#[tokio::test(start_paused = true)]
+async fn a_tool_fans_nothing_out() {
+    async fn starts_later(context: AgentContext, number: usize) -> Result<usize, AgentError> {
+        tokio::task::yield_now().await;
+        ask(context, number).await
+    }
+    let set = |builder: nucleo_agents::runtime::RuntimeBuilder| builder.connections(1);
+    let world = World::served(catalog(""), |_| async { fine() }, set);
+    let (context, began) = (world.workflow.context().clone(), world.now());
+    let smuggled = context.clone();
+    let tool = |_| async move {
+        let report = smuggled.fan_out(0..2, starts_later).ordered().collect().await;
+        let name = |item: &Item<usize, usize>| item.result.as_ref().unwrap_err().name();
+        Ok::<_, std::io::Error>(report.failures().iter().map(name).collect::<Vec<_>>())
+    };
+    let names = context.tool(Needs::http(), tool).await.unwrap();
+    assert_eq!(names, ["waits_while_holding"; 2]);
+    assert_eq!(world.now(), began);
+    world.nothing_is_held();
 }
 
 #[tokio::test(start_paused = true)]
