@@ -239,6 +239,10 @@ impl Walk {
             AdmitError::Expired { .. } if self.is_late() => self.too_late(None),
             error => JobError::NotAdmitted(error),
         })?;
+        if self.is_late() {
+            // Granted at the deadline, or approved by a gate that took its time: it comes back.
+            return Err(self.too_late(None));
+        }
         self.order = Some(grant.order());
         self.wait_left = self.wait_left.saturating_sub(grant.waited());
         let admission = self.place.harness().admission();
@@ -285,8 +289,9 @@ impl Walk {
             shares: held.shares(),
         };
         self.record.model = requirements.bindings.last().map(|b| Arc::clone(&b.model));
-        let holds = !requirements.needs.is_empty()
-            || requirements.bindings.iter().any(|binding| !binding.accounts.is_empty());
+        let counted = requirements.bindings.iter().flat_map(|binding| &binding.accounts);
+        let amounts = counted.map(|counted| counted.amount);
+        let holds = amounts.chain(requirements.needs.iter().map(|need| need.amount)).any(|n| n > 0);
         let holder = holds.then(|| self.place.job());
         let legs = requirements.bindings.into_iter().zip(commitments).zip(meters);
         let legs = legs.map(|((binding, commitment), meter)| Leg { binding, commitment, meter });

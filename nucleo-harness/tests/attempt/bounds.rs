@@ -1,11 +1,15 @@
 //! What bounds a job from outside: its workflow's deadline, its model's retry budget, and the scopes
 //! that its money is counted in.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use nucleo_core::limits::RetryShare;
-use nucleo_core::spend::{NearCap, Of, ScopeId};
-use nucleo_core::{Currency, Money, Span};
+use nucleo_core::spend::{Ask, NearCap, Of, ScopeId};
+use nucleo_core::{Currency, Money, Reserved, Span, WorkflowId};
 use nucleo_harness::attempt::{Ended, JobError, JobOptions, RetryPolicy, Signal};
+use nucleo_harness::spend::{Approval, CostLedger, SpendGate};
 
 use crate::script::{Act, Script};
 use crate::world::{RESERVED, USAGE, USED, World, millionths, word};
@@ -139,6 +143,37 @@ async fn the_share_can_be_set() {
     let corrected = [Act::Send, Act::Report(USAGE), Act::Fail(Signal::Correction, Ended::InFull)];
     let script = world.script([&corrected, &[Act::Send, Act::Report(USAGE)]]);
     assert_eq!(word(&world.run(&script).await), "answered");
+}
+
+/// A gate that asks somewhere else, and takes so long.
+#[derive(Debug)]
+struct Slow(Duration);
+
+impl SpendGate for Slow {
+    fn approve(&self, _: Ask) -> Approval {
+        let asked = tokio::time::timeout(self.0, std::future::pending::<()>());
+        // Another ledger without a cap approves what it likes.
+        let ledger = CostLedger::new();
+        ledger.open_workflow(WorkflowId::from_u128(7), "elsewhere", None).unwrap();
+        let ask = Ask::new(WorkflowId::from_u128(7), "model", Reserved { input: 0, output: 0 });
+        Box::pin(async move {
+            asked.await.unwrap_err();
+            ledger.approve(ask).await
+        })
+    }
+}
+
+/// What is approved or granted as the deadline passes does not begin.
+#[tokio::test(start_paused = true)]
+async fn nothing_begins_at_the_deadline() {
+    let slow = Arc::new(Slow(Duration::from_secs(20)));
+    let world = World::set(1, 4, |builder| builder.gate(slow));
+    let hurried = world.harness.workflow("hurried").deadline(Span::from_secs(20)).start();
+    let script = world.script([&[Act::Send, Act::Report(USAGE)]]);
+    let end = hurried.root().run(script.clone(), JobOptions::default()).await;
+    assert_eq!((word(&end), end.record.attempts), ("deadline_passed", 0));
+    assert_eq!(script.seen.starts(), []);
+    world.check_rest();
 }
 
 /// A retry that would come after the deadline takes none of its model's.

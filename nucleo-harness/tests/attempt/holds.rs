@@ -290,12 +290,17 @@ async fn who_holds_something_waits_for_nobody() {
         );
     }
     // Who was granted nothing holds nothing, and may wait.
-    job = Smuggles {
-        requirements: Requirements::default(),
-        node: node.clone(),
-        other: node.submit(world.script([&[Act::Panic]]), JobOptions::default()).start(),
-    };
-    let end = node.run(job, JobOptions::default()).await;
-    assert!(matches!(end.result, Err(JobError::Panicked { .. })), "its child had an answer");
+    let mut of_none = world.script([&[]]).requirements;
+    of_none.bindings.clear();
+    of_none.needs[0].amount = 0;
+    for requirements in [Requirements::default(), of_none] {
+        job = Smuggles {
+            requirements,
+            node: node.clone(),
+            other: node.submit(world.script([&[Act::Panic]]), JobOptions::default()).start(),
+        };
+        let end = node.run(job, JobOptions::default()).await;
+        assert!(matches!(end.result, Err(JobError::Panicked { .. })), "its child had an answer");
+    }
     world.check_rest();
 }
