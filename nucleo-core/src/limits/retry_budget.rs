@@ -88,11 +88,17 @@ impl RetryBudget {
 
     /// Takes one retry, if there is one.
     pub fn take(&mut self, now: Time) -> bool {
-        if self.used(now) >= self.allowed(now) {
+        if !self.has_one(now) {
             return false;
         }
         self.step(now).retries += 1;
         true
+    }
+
+    /// Whether there is one to take.
+    #[must_use]
+    pub fn has_one(&mut self, now: Time) -> bool {
+        self.used(now) < self.allowed(now)
     }
 
     /// How many retries the last minute may have in all.

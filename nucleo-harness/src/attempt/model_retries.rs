@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use nucleo_core::Time;
 use nucleo_core::limits::{RetryBudget, RetryShare};
+use smallvec::SmallVec;
 
 use super::signal::Signal;
 use crate::sync::Mutex;
@@ -34,7 +35,8 @@ impl ModelRetries {
         }
     }
 
-    /// Takes a retry of each of these models, or says which has none left.
+    /// Takes a retry of each of these models, once however often it is named; or takes none, and says
+    /// which has none left.
     pub(crate) fn take<'m>(
         &self,
         signal: Signal,
@@ -44,11 +46,17 @@ impl ModelRetries {
         if !matches!(signal, Signal::Overloaded { .. } | Signal::Transient { .. }) {
             return Ok(());
         }
+        let mut each = SmallVec::<[&Arc<str>; 2]>::from_iter(models);
+        each.sort_unstable();
+        each.dedup();
         let mut budgets = self.budgets.lock();
-        let mut models = models.into_iter();
-        models
-            .find(|model| !self.of(&mut budgets, model).take(now))
-            .map_or(Ok(()), |model| Err(Arc::clone(model)))
+        if let Some(spent) = each.iter().find(|model| !self.of(&mut budgets, model).has_one(now)) {
+            return Err(Arc::clone(spent));
+        }
+        for model in each {
+            self.of(&mut budgets, model).take(now);
+        }
+        Ok(())
     }
 
     fn of<'b>(

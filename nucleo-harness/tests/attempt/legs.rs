@@ -2,7 +2,7 @@
 
 use futures_util::future::join;
 use futures_util::poll;
-use nucleo_core::limits::{Rate, TokenBucket};
+use nucleo_core::limits::{Rate, RetryShare, TokenBucket};
 use nucleo_core::spend::{Ask, NearCap};
 use nucleo_core::{AccountId, Currency, Money, Need, Reserved, Span};
 use nucleo_harness::attempt::{
@@ -97,6 +97,29 @@ async fn only_the_binding_that_failed_is_blamed() {
     assert_eq!(word(&end), "rate_limited");
     assert_eq!(world.harness.admission().free(other), 0, "parked");
     assert_eq!(world.charged(world.requests), 1_000, "not parked");
+    world.check_rest();
+}
+
+/// One retry is one of each model that is blamed: not two of one that both legs name, and none of a
+/// model where the other's is spent.
+#[tokio::test(start_paused = true)]
+async fn a_retry_is_one_of_each_model() {
+    let share = RetryShare { percent: 0, least_a_minute: 2 };
+    let world = World::set(2, 4, |builder| builder.retry_share(share));
+    let attempts = async |models: [&str; 2]| {
+        let at_once = Signal::Transient { retry_after: Some(Span::ZERO) };
+        let mut legs = Legs::two(&world, 2, 0, Some(at_once));
+        for (binding, model) in legs.requirements.bindings.iter_mut().zip(models) {
+            binding.accounts.clear();
+            binding.model = model.into();
+        }
+        let end = world.workflow.root().run(legs, JobOptions::default()).await;
+        assert_eq!(word(&end), "transient");
+        end.record.attempts
+    };
+    assert_eq!(attempts(["a", "a"]).await, 3);
+    assert_eq!(attempts(["b", "a"]).await, 1);
+    assert_eq!(attempts(["b", "c"]).await, 3, "nothing of b was taken in vain");
     world.check_rest();
 }
 
