@@ -6,6 +6,8 @@
 //! `LOCKSTEP_SEED=n cargo test -p nucleo-core --test lockstep` runs that one alone, and
 //! `LOCKSTEP_SEEDS=n` runs more of them.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod admission;
 mod draw;
 #[path = "../bytes/kit.rs"]
