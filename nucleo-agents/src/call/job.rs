@@ -55,8 +55,7 @@ impl Question {
         picker: &Picker,
         history: &History,
     ) -> Result<(Arc<ModelEntry>, Reserved), NothingCallable> {
-        let texts: Vec<_> = self.messages.iter().map(Message::text).collect();
-        let size = TextSize::of_messages(texts.iter().map(|text| &**text));
+        let size = TextSize::of_request(&self.messages, &[]);
         let mut request = Request::new(self.target.clone(), size);
         let truncated = |past: &Past| matches!(past.failure.signal, Signal::Truncated);
         request.output = if history.attempts().iter().any(truncated) {

@@ -25,6 +25,10 @@ pub struct TextSize {
     /// Weighted pieces, in hundredths of a token.
     pieces: u64,
     messages: u64,
+    /// Tool calls and results.
+    calls: u64,
+    tools: u64,
+    images: u64,
 }
 
 /// A word, with the blank before it.
@@ -54,14 +58,39 @@ impl TextSize {
     /// The size of a bare text, which is no message.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
-        let bytes = text.len() as u64;
-        Self { bytes, quads: bytes.div_ceil(4), pieces: pieces(text.as_bytes()), messages: 0 }
+        Self::of_texts([text])
+    }
+
+    /// The size of texts that are counted as one.
+    pub(super) fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut size = Self::default();
+        for text in texts {
+            size.bytes += text.len() as u64;
+            size.pieces += pieces(text.as_bytes());
+        }
+        size.quads = size.bytes.div_ceil(4);
+        size
+    }
+
+    /// The same, with units of four bytes that are rounded up once for all of its texts.
+    pub(super) const fn rounded_once(self) -> Self {
+        Self { quads: self.bytes.div_ceil(4), ..self }
+    }
+
+    /// The same as a message, with so many tool calls and results, and images.
+    pub(super) const fn message(self, calls: u64, images: u64) -> Self {
+        Self { messages: 1, calls, images, ..self }
+    }
+
+    /// The same as a tool's definition.
+    pub(super) const fn tool(self) -> Self {
+        Self { tools: 1, ..self }
     }
 
     /// The size of one message.
     #[must_use]
     pub fn of_message(text: &str) -> Self {
-        Self { messages: 1, ..Self::of_text(text) }
+        Self::of_text(text).message(0, 0)
     }
 
     /// The size of several messages.
@@ -79,6 +108,9 @@ impl TextSize {
             quads: self.quads + other.quads,
             pieces: self.pieces + other.pieces,
             messages: self.messages + other.messages,
+            calls: self.calls + other.calls,
+            tools: self.tools + other.tools,
+            images: self.images + other.images,
         }
     }
 
@@ -92,6 +124,24 @@ impl TextSize {
     #[must_use]
     pub const fn messages(&self) -> u64 {
         self.messages
+    }
+
+    /// Tool calls and results.
+    #[must_use]
+    pub const fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// Tools on offer.
+    #[must_use]
+    pub const fn tools(&self) -> u64 {
+        self.tools
+    }
+
+    /// Images.
+    #[must_use]
+    pub const fn images(&self) -> u64 {
+        self.images
     }
 
     /// Units of four bytes, each message rounded up by itself.

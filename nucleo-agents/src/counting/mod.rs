@@ -13,11 +13,16 @@
 //! `loopback` is exact, it is that server's own rule. `bytes` is the one certain bound, for any
 //! vocabulary that is built on bytes; it is about four times too high.
 //!
+//! Tools, their calls and results count as the text that they are, in frames that err high; an image
+//! counts as the largest that its family charges for ([`Family::image`]). Of these nothing was
+//! measured against a provider.
+//!
 //! Not here: exact vocabularies (70 MB of memory each), what a request reserves (the runtime), what
 //! the provider counted (its usage, which replaces this figure at the settlement).
 
 mod family;
 mod measure;
+mod request;
 
 pub use family::{Family, count, count_messages};
 pub use measure::TextSize;

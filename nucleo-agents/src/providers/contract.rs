@@ -24,7 +24,7 @@ use crate::wire::{CallFailure, CallWatch, ChatReply, ChatRequest};
 ///     ) -> BoxFuture<'a, Result<ChatReply, CallFailure>> {
 ///         watch.leaving();
 ///         let text = request.messages.last().map(|m| m.text().into_owned()).unwrap_or_default();
-///         async { Ok(ChatReply { text, usage: None, stop: Stop::End, request_id: None }) }.boxed()
+///         async { Ok(ChatReply::new(text, Stop::End)) }.boxed()
 ///     }
 ///     fn kind(&self) -> &'static str {
 ///         "parrot"

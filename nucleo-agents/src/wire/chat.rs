@@ -1,16 +1,14 @@
-//! One question to a model and its answer.
+//! One question to a model.
 //!
-//! Invariants: `max_output` is the very number that was reserved and that is sent; a reply without
-//! usage says so (`None`): unknown is never zero; `Debug` of either shows sizes, never text.
+//! Invariants: `max_output` is the very number that was reserved and that is sent; `Debug` shows
+//! sizes, never text.
 //!
-//! Not here: which model and provider (the picker), tools (to come as further fields).
+//! Not here: its answer (`reply`), which model and provider (the picker).
 
-use std::fmt;
 use std::sync::Arc;
 
-use nucleo_core::Usage;
-
 use super::Message;
+use super::tools::{ToolChoice, ToolSpec};
 
 /// What one attempt asks of one model.
 ///
@@ -31,6 +29,10 @@ pub struct ChatRequest {
     pub max_output: u64,
     /// The form the answer must have, if any.
     pub schema: Option<ResponseSchema>,
+    /// The tools that the model may call; shared, because a loop sends the same ones every turn.
+    pub tools: Arc<[ToolSpec]>,
+    /// Whether it may, must or must not call one; of no meaning without tools.
+    pub tool_choice: ToolChoice,
     /// How much chance; the model's own default when `None`.
     pub temperature: Option<f32>,
     /// Whether the answer comes whole or in pieces.
@@ -66,37 +68,8 @@ pub struct Hints {
     pub output_tokens: Option<u64>,
 }
 
-/// What a model answered.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ChatReply {
-    /// The text, whole, also when it was streamed.
-    pub text: String,
-    /// What it used; `None` when the provider did not say.
-    pub usage: Option<Usage>,
-    /// Why it stopped.
-    pub stop: Stop,
-    /// The provider's name for the exchange, for its support.
-    pub request_id: Option<Box<str>>,
-}
-
-/// Why a model stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stop {
-    /// It had finished.
-    End,
-    /// It reached the output limit: the text is cut.
-    OutputLimit,
-    /// The provider held it back, or the model refused.
-    ContentFilter,
-    /// It wants tools called.
-    ToolCalls,
-    /// Something else, in the provider's word; empty when it gave none.
-    Other(String),
-}
-
 impl ChatRequest {
-    /// A plain question: no schema, whole answer.
+    /// A plain question: no schema, no tools, whole answer.
     #[must_use]
     pub fn new(
         wire_id: impl Into<Arc<str>>,
@@ -108,6 +81,8 @@ impl ChatRequest {
             messages: messages.into(),
             max_output,
             schema: None,
+            tools: Arc::default(),
+            tool_choice: ToolChoice::Auto,
             temperature: None,
             streaming: Streaming::Whole,
             hints: Hints::default(),
@@ -118,6 +93,20 @@ impl ChatRequest {
     #[must_use]
     pub fn schema(mut self, schema: ResponseSchema) -> Self {
         self.schema = Some(schema);
+        self
+    }
+
+    /// With these tools to call.
+    #[must_use]
+    pub fn tools(mut self, tools: impl Into<Arc<[ToolSpec]>>) -> Self {
+        self.tools = tools.into();
+        self
+    }
+
+    /// Whether it may, must or must not call one.
+    #[must_use]
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.tool_choice = choice;
         self
     }
 
@@ -151,16 +140,5 @@ impl Hints {
     #[must_use]
     pub const fn output_tokens(tokens: u64) -> Self {
         Self { output_tokens: Some(tokens) }
-    }
-}
-
-impl fmt::Debug for ChatReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatReply")
-            .field("bytes", &self.text.len())
-            .field("usage", &self.usage)
-            .field("stop", &self.stop)
-            .field("request_id", &self.request_id)
-            .finish()
     }
 }

@@ -3,11 +3,7 @@
 //! Invariants: cloning is cheap, whatever the length (texts are shared), so a conversation can be
 //! handed from attempt to attempt; `Debug` shows sizes, never the text.
 //!
-//! In JSON a message is `{"role": "user", "content": "text"}`; content may also be a list of parts,
-//! `[{"type": "text", "text": "…"}]`. Unknown keys are refused: to drop what someone wrote, a tool
-//! call say, would change the question.
-//!
-//! Not here: a provider's own form (`providers`).
+//! Not here: the parts (`part`), the form in JSON (`message_json`), a provider's own (`providers`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,6 +11,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
+
+use super::message_json::MessageJson;
+use super::part::{Part, ToolCall, ToolResult};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,14 +30,6 @@ pub enum Role {
     Tool,
 }
 
-/// One part of a message. Images and tool calls will be further variants.
-#[derive(Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Part {
-    /// Plain text.
-    Text(Arc<str>),
-}
-
 /// One message.
 ///
 /// ```
@@ -48,8 +39,24 @@ pub enum Part {
 /// assert_eq!(message.text(), "What is in the box?");
 /// assert_eq!(format!("{message:?}"), "Message { role: User, bytes: 19 }");
 /// ```
+///
+/// In JSON it is `{"role": "user", "content": "text"}`, or a list of parts in `content`:
+///
+/// ```
+/// use nucleo_agents::wire::{Message, Role, ToolResult};
+/// let json = r#"{"role":"tool","content":[
+///     {"type":"tool_result","id":"call-1","content":"no such order","is_error":true}]}"#;
+/// let message: Message = serde_json::from_str(json)?;
+/// assert_eq!(message, Message::tool_results([ToolResult::error("call-1", "no such order")]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// The other parts are `{"type": "text", "text": "…"}`, `{"type": "image", "url": "…"}` or, with the
+/// bytes in base64, `{"type": "image", "media_type": "image/png", "data": "…"}`, `{"type":
+/// "tool_call", "id": "…", "name": "…", "arguments": {…}}`, and `{"type": "reasoning", "by": "…",
+/// "data": …}`. Unknown keys and parts that the role can't say are refused.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "MessageJson", into = "MessageJson")]
+#[serde(try_from = "MessageJson", into = "MessageJson")]
 pub struct Message {
     role: Role,
     parts: SmallVec<[Part; 1]>,
@@ -93,6 +100,12 @@ impl Message {
         Self::text_by(Role::Assistant, text)
     }
 
+    /// What tools answered to the calls of one message, all of them.
+    #[must_use]
+    pub fn tool_results(results: impl IntoIterator<Item = ToolResult>) -> Self {
+        Self::of(Role::Tool, results.into_iter().map(Part::ToolResult))
+    }
+
     /// A message of several parts.
     #[must_use]
     pub fn of(role: Role, parts: impl IntoIterator<Item = Part>) -> Self {
@@ -116,101 +129,41 @@ impl Message {
     pub fn text(&self) -> Cow<'_, str> {
         match &self.parts[..] {
             [Part::Text(text)] => Cow::Borrowed(text),
-            parts => parts.iter().map(|Part::Text(text)| &**text).collect::<String>().into(),
+            _ => self.texts().collect::<String>().into(),
         }
     }
 
     /// Bytes of text.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
-        self.parts.iter().map(|Part::Text(text)| text.len()).sum()
+        self.texts().map(str::len).sum()
+    }
+
+    /// Bytes of all parts.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.parts.iter().map(Part::bytes).sum()
+    }
+
+    /// The tools it wants called, in order.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(&**text),
+            _ => None,
+        })
     }
 }
 
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Message");
-        shown.field("role", &self.role).field("bytes", &self.text_bytes()).finish()
-    }
-}
-
-impl fmt::Debug for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MessageJson {
-    role: Role,
-    content: ContentJson,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum ContentJson {
-    Text(String),
-    Parts(Vec<PartJson>),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-enum PartJson {
-    Text { text: String },
-}
-
-impl From<MessageJson> for Message {
-    fn from(json: MessageJson) -> Self {
-        let part = |PartJson::Text { text }| Part::Text(text.into());
-        match json.content {
-            ContentJson::Text(text) => Self::text_by(json.role, text),
-            ContentJson::Parts(parts) => Self::of(json.role, parts.into_iter().map(part)),
-        }
-    }
-}
-
-impl From<Message> for MessageJson {
-    fn from(message: Message) -> Self {
-        let part = |Part::Text(text): &Part| PartJson::Text { text: text.to_string() };
-        let content = match &message.parts[..] {
-            [Part::Text(text)] => ContentJson::Text(text.to_string()),
-            parts => ContentJson::Parts(parts.iter().map(part).collect()),
-        };
-        Self { role: message.role, content }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_reads_both_forms_of_content() {
-        for (json, text) in [
-            (r#"{"role":"user","content":"a \"b\""}"#, "a \"b\""),
-            (
-                r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
-                "ab",
-            ),
-        ] {
-            let message: Message = serde_json::from_str(json).unwrap();
-            assert_eq!(message.text(), text);
-            assert_eq!(serde_json::to_string(&message).unwrap(), json);
-        }
-    }
-
-    #[test]
-    fn json_refuses_what_it_would_have_to_drop() {
-        for json in [
-            r#"{"role":"assistant","content":"","tool_calls":[]}"#,
-            r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}"#,
-            r#"{"role":"critic","content":"no"}"#,
-            r#"{"role":"user"}"#,
-        ] {
-            assert!(serde_json::from_str::<Message>(json).is_err(), "{json}");
-        }
+        shown.field("role", &self.role).field("bytes", &self.bytes()).finish()
     }
 }

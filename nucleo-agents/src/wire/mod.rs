@@ -15,15 +15,24 @@ mod chat;
 mod failure;
 mod limits;
 mod message;
+mod message_json;
+#[cfg(test)]
+mod message_tests;
+mod part;
+mod reply;
 mod retry_after;
 mod said;
+mod tools;
 mod watch;
 
-pub use chat::{ChatReply, ChatRequest, Hints, ResponseSchema, Stop, Streaming};
+pub use chat::{ChatRequest, Hints, ResponseSchema, Streaming};
 pub use failure::{CallFailure, EndsAt, ErrorAnswer, FailureClass, StreamedAfter};
 pub use limits::{LimitFact, LimitFacts};
-pub use message::{Message, Part, Role};
+pub use message::{Message, Role};
+pub use part::{Image, Part, Reasoning, ToolCall, ToolResult};
+pub use reply::{ChatReply, Stop};
 pub use retry_after::{WallClock, retry_after};
 pub use said::ServerSaid;
 pub(crate) use said::word_without;
+pub use tools::{ToolChoice, ToolSpec};
 pub use watch::{CallWatch, HeadFacts, Unwatched};

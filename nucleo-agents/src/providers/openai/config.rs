@@ -5,6 +5,8 @@
 //!
 //! Not here: where keys come from (the catalog's credentials).
 
+use std::sync::Arc;
+
 use crate::wire::WallClock;
 use http::{HeaderValue, Uri};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -35,6 +37,8 @@ pub enum Dialect {
 #[derive(Clone, Debug)]
 pub struct OpenAiConfig {
     endpoint: Uri,
+    /// How this server knows its own reasoning again.
+    server: Arc<str>,
     dialect: Dialect,
     key: Option<SecretString>,
     authorization: Option<HeaderValue>,
@@ -92,6 +96,7 @@ impl OpenAiConfig {
             .map_err(|_| ConfigError::Address)?;
         Ok(Self {
             dialect: dialect_of(authority.host()),
+            server: format!("openai-compatible {authority}").into(),
             endpoint,
             key: None,
             authorization: None,
@@ -147,6 +152,10 @@ impl OpenAiConfig {
 
     pub(super) const fn uri(&self) -> &Uri {
         &self.endpoint
+    }
+
+    pub(super) const fn server(&self) -> &Arc<str> {
+        &self.server
     }
 
     pub(super) const fn spoken(&self) -> Dialect {

@@ -152,12 +152,12 @@ fn read(answer: Answer<Choice>, key: &str) -> Result<ChatReply, CallFailure> {
     let request_id = answer.id.map(Into::into);
     match (said.content, said.refusal) {
         (None, Some(refusal)) => {
-            Ok(ChatReply { text: refusal, usage, stop: Stop::ContentFilter, request_id })
+            Ok(ChatReply::new(refusal, Stop::ContentFilter).usage(usage).request_id(request_id))
         }
         (None, None) if !calls && !explains_silence(&stop) => Err(unreadable("`content`")),
         (content, _) => {
             let text = content.map(Content::into_text).unwrap_or_default();
-            Ok(ChatReply { text, usage, stop, request_id })
+            Ok(ChatReply::new(text, stop).usage(usage).request_id(request_id))
         }
     }
 }

@@ -7,23 +7,23 @@
 //! closed and all its properties required): OpenAI refuses the request otherwise, and an answer is
 //! judged on our side in any case.
 //!
-//! Not here: the answer (`decode`, `stream`).
-
-use std::borrow::Cow;
+//! Not here: the messages (`messages`), the tools (`tools`), the answer (`decode`, `stream`).
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, header};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::messages::{HandBack, MessageOut, messages_out};
+use super::tools::{ChoiceOut, ToolOut};
 use super::{Dialect, OpenAiConfig};
-use crate::wire::{ChatRequest, Message, ResponseSchema, Streaming};
+use crate::wire::{ChatRequest, ResponseSchema, Streaming};
 
 /// The header by which a loopback server is told how long to answer.
 pub(crate) const OUTPUT_TOKENS_HINT: &str = "x-nucleo-output-tokens";
 
 pub(super) fn encode(config: &OpenAiConfig, request: &ChatRequest) -> Request<Bytes> {
-    let mut sent = Request::new(body(config.spoken(), request));
+    let mut sent = Request::new(body(config.spoken(), config.server(), request));
     *sent.method_mut() = Method::POST;
     *sent.uri_mut() = config.uri().clone();
     let headers = sent.headers_mut();
@@ -49,6 +49,10 @@ const fn accept(streaming: Streaming) -> &'static str {
 struct Body<'a> {
     model: &'a str,
     messages: Vec<MessageOut<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolOut<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<ChoiceOut<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,12 +65,6 @@ struct Body<'a> {
     stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
-}
-
-#[derive(Serialize)]
-struct MessageOut<'a> {
-    role: &'static str,
-    content: Cow<'a, str>,
 }
 
 #[derive(Serialize)]
@@ -87,15 +85,18 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-fn body(dialect: Dialect, request: &ChatRequest) -> Bytes {
+pub(super) fn body(dialect: Dialect, server: &str, request: &ChatRequest) -> Bytes {
     let (max_completion_tokens, max_tokens) = match dialect {
         Dialect::OpenAi => (Some(request.max_output), None),
         Dialect::Compatible => (None, Some(request.max_output)),
     };
     let pieces = request.streaming == Streaming::Pieces;
+    let hand_back = if request.tools.is_empty() { HandBack::Nothing } else { HandBack::To(server) };
     let body = Body {
         model: &request.wire_id,
-        messages: request.messages.iter().map(message_out).collect(),
+        messages: messages_out(&request.messages, hand_back),
+        tools: request.tools.iter().map(|tool| ToolOut::of(tool, dialect)).collect(),
+        tool_choice: ChoiceOut::of(request),
         max_completion_tokens,
         max_tokens,
         temperature: request.temperature,
@@ -104,10 +105,6 @@ fn body(dialect: Dialect, request: &ChatRequest) -> Bytes {
         stream_options: pieces.then_some(StreamOptions { include_usage: true }),
     };
     serde_json::to_vec(&body).expect("strings, numbers and a JSON value always serialise").into()
-}
-
-fn message_out(message: &Message) -> MessageOut<'_> {
-    MessageOut { role: message.role().name(), content: message.text() }
 }
 
 fn response_format(schema: &ResponseSchema) -> ResponseFormat<'_> {
@@ -120,7 +117,7 @@ fn response_format(schema: &ResponseSchema) -> ResponseFormat<'_> {
 }
 
 /// True when every object in the schema is closed and requires all its properties.
-fn fits_strict(schema: &Value) -> bool {
+pub(super) fn fits_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => {
             let closed = map.get("additionalProperties") == Some(&Value::Bool(false));
@@ -138,56 +135,5 @@ fn fits_strict(schema: &Value) -> bool {
         }
         Value::Array(values) => values.iter().all(fits_strict),
         _ => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn sent(dialect: Dialect, request: &ChatRequest) -> Value {
-        serde_json::from_slice(&body(dialect, request)).unwrap()
-    }
-
-    fn plain() -> ChatRequest {
-        ChatRequest::new("m", vec![Message::system("Be brief."), Message::user("Why?")], 64)
-    }
-
-    #[test]
-    fn the_plain_request() {
-        let messages = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]);
-        assert_eq!(
-            sent(Dialect::Compatible, &plain()),
-            json!({"model": "m", "messages": messages, "max_tokens": 64})
-        );
-        assert_eq!(
-            sent(Dialect::OpenAi, &plain()),
-            json!({"model": "m", "messages": messages, "max_completion_tokens": 64})
-        );
-    }
-
-    #[test]
-    fn streams_ask_for_usage() {
-        let body = sent(Dialect::OpenAi, &plain().streaming(Streaming::Pieces).temperature(0.5));
-        assert_eq!(body["stream"], true);
-        assert_eq!(body["stream_options"], json!({"include_usage": true}));
-        assert_eq!(body["temperature"], 0.5);
-    }
-
-    #[test]
-    fn schemas_are_strict_only_where_they_keep_its_rules() {
-        let closed = json!({"type": "object", "properties": {"a": {"type": "string"}},
-            "required": ["a"], "additionalProperties": false});
-        let open = json!({"type": "object", "properties": {"a": closed}, "required": ["a"]});
-        for (schema, strict) in [(closed, true), (open, false)] {
-            let asked = ResponseSchema { name: "n".into(), schema: schema.clone().into() };
-            let body = sent(Dialect::OpenAi, &plain().schema(asked));
-            assert_eq!(
-                body["response_format"],
-                json!({"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": strict}})
-            );
-        }
     }
 }

@@ -172,7 +172,7 @@ impl Assembly {
         if self.spoke == Spoke::Nothing && !explains_silence(&stop) {
             return Err(CallFailure::Unreadable { missing: "`content`", usage: self.usage });
         }
-        Ok(ChatReply { text: self.text, usage: self.usage, stop, request_id: self.id })
+        Ok(ChatReply::new(self.text, stop).usage(self.usage).request_id(self.id))
     }
 
     /// The stream ended without saying so.

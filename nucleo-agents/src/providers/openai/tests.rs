@@ -1,6 +1,7 @@
 //! Recorded exchanges, written from the public API reference, played through the memory transport.
 
 mod ends;
+mod sent;
 mod waits;
 
 use std::sync::Arc;
