@@ -85,10 +85,7 @@ impl OpenAi {
                     content_type: content_type.into(),
                 });
             }
-            Form::Events => {
-                let (bytes_max, key) = (self.config.bytes_max(), self.config.key_text());
-                stream::pieces(body, bytes_max, key, watch).await?
-            }
+            Form::Events => stream::pieces(body, &self.config, watch).await?,
             Form::Other => self.whole(body, request.streaming, watch).await?,
         };
         Ok(self.without_key(head, reply))
@@ -113,10 +110,9 @@ impl OpenAi {
         watch: &mut dyn CallWatch,
     ) -> Result<ChatReply, CallFailure> {
         let Arrived { bytes, lacks } = body.arrived(self.config.bytes_max()).await;
-        let key = self.config.key_text();
         let read = match lacks {
-            None => decode::whole(&bytes, key),
-            Some(BodyError::Cut(source)) => decode::unended(&bytes, key, source),
+            None => decode::whole(&bytes, &self.config),
+            Some(BodyError::Cut(source)) => decode::unended(&bytes, &self.config, source),
             Some(BodyError::TooLarge { .. }) => {
                 Err(CallFailure::Unreadable { missing: "end within the allowed size", usage: None })
             }

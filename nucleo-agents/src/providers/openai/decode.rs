@@ -7,14 +7,18 @@
 //!
 //! Not here: pieces (`stream`), errors with an error status (`error`).
 
+use std::sync::Arc;
+
 use nucleo_core::Usage;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::OpenAiConfig;
+use super::calls::{CallIn, Calls};
 use super::error::ErrorBody;
 use super::usage::UsageWire;
 use crate::transport::TransportError;
-use crate::wire::{CallFailure, ChatReply, ErrorAnswer, Stop, StreamedAfter};
+use crate::wire::{CallFailure, ChatReply, ErrorAnswer, Reasoning, Stop, StreamedAfter};
 
 /// A whole answer, or one event of a stream: the choices differ, the rest is the same.
 #[derive(Deserialize)]
@@ -39,7 +43,10 @@ struct Choice {
 pub(super) struct Said {
     pub(super) content: Option<Content>,
     pub(super) refusal: Option<String>,
-    pub(super) tool_calls: Option<Vec<serde::de::IgnoredAny>>,
+    #[serde(default, deserialize_with = "none_for_null")]
+    pub(super) tool_calls: Vec<CallIn>,
+    /// Text, where the server wants it back.
+    pub(super) reasoning_content: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -60,10 +67,20 @@ fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UsageWir
     Ok(serde_json::from_value(value).ok())
 }
 
+/// `null` is a list of nothing.
+fn none_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CallIn>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
 impl Said {
-    /// Whether the model made any of it: text, or a tool call.
+    /// Whether the model made any of it: text, thought, or a tool call.
     pub(super) fn has_output(&self) -> bool {
-        self.has_text() || self.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty())
+        let thought = self.thought().is_some_and(|text| !text.is_empty());
+        thought || self.has_text() || !self.tool_calls.is_empty()
+    }
+
+    pub(super) fn thought(&self) -> Option<&str> {
+        self.reasoning_content.as_ref().and_then(Value::as_str)
     }
 
     fn has_text(&self) -> bool {
@@ -94,24 +111,24 @@ impl<C> Answer<C> {
 }
 
 /// Reads a whole answer of 2xx.
-pub(super) fn whole(body: &[u8], key: &str) -> Result<ChatReply, CallFailure> {
+pub(super) fn whole(body: &[u8], config: &OpenAiConfig) -> Result<ChatReply, CallFailure> {
     let Ok(answer) = serde_json::from_slice::<Answer<Choice>>(body) else {
         return Err(unparsed(body));
     };
-    read(answer, key)
+    read(answer, config)
 }
 
 /// Reads an answer whose connection broke instead of ending. It is complete by its own form when
 /// its JSON is whole and names why the text ends; anything less is broken.
 pub(super) fn unended(
     body: &[u8],
-    key: &str,
+    config: &OpenAiConfig,
     source: TransportError,
 ) -> Result<ChatReply, CallFailure> {
     let answer = serde_json::from_slice::<Answer<Choice>>(body).ok();
     let usage = answer.as_ref().and_then(Answer::used);
     match answer {
-        Some(answer) if answer.names_its_finish() => read(answer, key),
+        Some(answer) if answer.names_its_finish() => read(answer, config),
         _ => Err(CallFailure::Broken { missing: "its end", usage, source: Some(source) }),
     }
 }
@@ -138,27 +155,72 @@ impl Answer<Choice> {
     }
 }
 
-fn read(answer: Answer<Choice>, key: &str) -> Result<ChatReply, CallFailure> {
+fn read(answer: Answer<Choice>, config: &OpenAiConfig) -> Result<ChatReply, CallFailure> {
     let usage = answer.used();
     let unreadable = |missing| CallFailure::Unreadable { missing, usage };
     if let Some((error, after)) = answer.failed() {
-        return Err(streamed_error(error.inside(key), after, usage));
+        return Err(streamed_error(error.inside(config.key_text()), after, usage));
     }
     let choices = answer.choices.ok_or_else(|| unreadable("`choices`"))?;
     let choice = choices.into_iter().next().ok_or_else(|| unreadable("entry in `choices`"))?;
     let said = choice.message.ok_or_else(|| unreadable("`message`"))?;
-    let stop = stop(choice.finish_reason.as_deref().unwrap_or(""));
-    let calls = said.tool_calls.is_some_and(|calls| !calls.is_empty());
-    let request_id = answer.id.map(Into::into);
-    match (said.content, said.refusal) {
-        (None, Some(refusal)) => {
-            Ok(ChatReply::new(refusal, Stop::ContentFilter).usage(usage).request_id(request_id))
+    let thought = said.thought().map(ToOwned::to_owned);
+    let text = match (said.content, said.refusal) {
+        (Some(content), _) => SaidText::Content(content.into_text()),
+        (None, Some(refusal)) => SaidText::Refusal(refusal),
+        (None, None) => SaidText::Nothing,
+    };
+    let made = Made {
+        text,
+        calls: Calls::whole(said.tool_calls),
+        thought,
+        stop: choice.finish_reason.as_deref().map(stop),
+    };
+    let reply = made.reply(config).map_err(unreadable)?;
+    Ok(reply.usage(usage).request_id(answer.id.map(Into::into)))
+}
+
+/// What a model made, in whichever form it came.
+pub(super) struct Made {
+    pub(super) text: SaidText,
+    pub(super) calls: Calls,
+    pub(super) thought: Option<String>,
+    pub(super) stop: Option<Stop>,
+}
+
+/// What was said, be it empty.
+pub(super) enum SaidText {
+    Nothing,
+    Content(String),
+    Refusal(String),
+}
+
+impl Made {
+    /// The reply that it is, or the essential that it lacks.
+    pub(super) fn reply(self, config: &OpenAiConfig) -> Result<ChatReply, &'static str> {
+        let stop = match (self.stop, self.calls.is_empty()) {
+            // Some servers name the usual end, or none, after calls.
+            (None | Some(Stop::End | Stop::Other(_)), false) => Stop::ToolCalls,
+            (Some(stop), _) => stop,
+            (None, true) => Stop::Other(String::new()),
+        };
+        let text = match self.text {
+            SaidText::Refusal(refusal) => return Ok(ChatReply::new(refusal, Stop::ContentFilter)),
+            SaidText::Content(text) => Some(text),
+            SaidText::Nothing => None,
+        };
+        let calls = self.calls.finish(&stop)?;
+        match (&text, &stop) {
+            _ if !calls.is_empty() => {}
+            (text, Stop::ToolCalls) if text.as_ref().is_none_or(String::is_empty) => {
+                return Err("`tool_calls`");
+            }
+            (None, stop) if !explains_silence(stop) => return Err("`content`"),
+            _ => {}
         }
-        (None, None) if !calls && !explains_silence(&stop) => Err(unreadable("`content`")),
-        (content, _) => {
-            let text = content.map(Content::into_text).unwrap_or_default();
-            Ok(ChatReply::new(text, stop).usage(usage).request_id(request_id))
-        }
+        let of_server = |text| Reasoning::new(Arc::clone(config.server()), Value::String(text));
+        let reasoning = self.thought.map(of_server).into_iter().collect();
+        Ok(ChatReply::new(text.unwrap_or_default(), stop).calls(calls).reasoning(reasoning))
     }
 }
 
@@ -166,8 +228,8 @@ fn read(answer: Answer<Choice>, key: &str) -> Result<ChatReply, CallFailure> {
 pub(super) const FAILED: &str = "error";
 
 /// Stops after which an answer without text is a real answer.
-pub(super) const fn explains_silence(stop: &Stop) -> bool {
-    matches!(stop, Stop::OutputLimit | Stop::ContentFilter | Stop::ToolCalls)
+const fn explains_silence(stop: &Stop) -> bool {
+    matches!(stop, Stop::OutputLimit | Stop::ContentFilter)
 }
 
 /// A body that is no chat completion: say which essential fails, and keep the usage if there is one.

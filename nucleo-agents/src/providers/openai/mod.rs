@@ -12,6 +12,7 @@
 //!
 //! Not here: running tools (`tool`), embeddings.
 
+mod calls;
 mod client;
 mod config;
 mod decode;

@@ -18,7 +18,9 @@ use nucleo_core::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::decode::{Answer, FAILED, Said, explains_silence, stop, streamed_error};
+use super::OpenAiConfig;
+use super::calls::Calls;
+use super::decode::{Answer, FAILED, Made, Said, SaidText, stop, streamed_error};
 use super::error::ErrorBody;
 use crate::transport::{BodyStream, BrokenAt, TransportError};
 use crate::wire::{CallFailure, CallWatch, ChatReply, Stop, StreamedAfter};
@@ -36,6 +38,8 @@ struct Assembly {
     id: Option<Box<str>>,
     text: String,
     spoke: Spoke,
+    calls: Calls,
+    thought: Option<String>,
     stop: Option<Stop>,
     /// The last total, while it covers what was said.
     usage: Option<Usage>,
@@ -48,7 +52,6 @@ enum Spoke {
     Nothing,
     Content,
     Refusal,
-    ToolCalls,
 }
 
 /// Whether more may follow.
@@ -61,25 +64,27 @@ enum Next {
 /// Reads a streamed answer of 2xx to its end.
 pub(super) async fn pieces(
     body: BodyStream,
-    bytes_max: usize,
-    key: &str,
+    config: &OpenAiConfig,
     watch: &mut dyn CallWatch,
 ) -> Result<ChatReply, CallFailure> {
-    let mut events = pin!(bounded(body, bytes_max).eventsource());
+    let key = config.key_text();
+    let mut events = pin!(bounded(body, config.bytes_max()).eventsource());
     let mut so_far = Assembly::default();
     loop {
         match events.next().await {
             Some(Ok(event)) => {
                 if so_far.take(&event.event, &event.data, key, watch)? == Next::Done {
-                    return so_far.complete();
+                    return so_far.complete(config);
                 }
             }
-            Some(Err(EventStreamError::Transport(source))) => return so_far.cut(Some(source)),
+            Some(Err(EventStreamError::Transport(source))) => {
+                return so_far.cut(config, Some(source));
+            }
             Some(Err(EventStreamError::Utf8(_))) => return Err(so_far.unreadable("valid UTF-8")),
             Some(Err(EventStreamError::Parser(_))) => {
                 return Err(so_far.unreadable("well-formed events"));
             }
-            None => return so_far.cut(None),
+            None => return so_far.cut(config, None),
         }
     }
 }
@@ -136,8 +141,9 @@ impl Assembly {
         }
     }
 
-    const fn has_output(&self) -> bool {
-        !self.text.is_empty() || matches!(self.spoke, Spoke::ToolCalls)
+    fn has_output(&self) -> bool {
+        let thought = self.thought.as_ref().is_some_and(|text| !text.is_empty());
+        thought || !self.text.is_empty() || !self.calls.is_empty()
     }
 
     fn choice(&mut self, choice: Choice, watch: &mut dyn CallWatch) {
@@ -145,8 +151,11 @@ impl Assembly {
             self.stop = Some(stop(&reason));
         }
         let Some(delta) = choice.delta else { return };
-        if delta.tool_calls.is_some_and(|calls| !calls.is_empty()) {
-            self.spoke = Spoke::ToolCalls;
+        if let Some(piece) = delta.thought() {
+            self.thought.get_or_insert_default().push_str(piece);
+        }
+        for piece in delta.tool_calls {
+            self.calls.take(piece);
         }
         let (piece, spoke) = match (delta.content, delta.refusal) {
             (Some(content), _) => (content.into_text(), Spoke::Content),
@@ -162,23 +171,26 @@ impl Assembly {
         }
     }
 
-    fn complete(self) -> Result<ChatReply, CallFailure> {
-        let stop = match (self.spoke, self.stop) {
-            (Spoke::Refusal, _) => Stop::ContentFilter,
-            (_, Some(stop)) => stop,
-            (Spoke::ToolCalls, None) => Stop::ToolCalls,
-            (_, None) => Stop::Other(String::new()),
+    fn complete(self, config: &OpenAiConfig) -> Result<ChatReply, CallFailure> {
+        let Self { id, text, spoke, calls, thought, stop, usage } = self;
+        let text = match spoke {
+            Spoke::Nothing => SaidText::Nothing,
+            Spoke::Content => SaidText::Content(text),
+            Spoke::Refusal => SaidText::Refusal(text),
         };
-        if self.spoke == Spoke::Nothing && !explains_silence(&stop) {
-            return Err(CallFailure::Unreadable { missing: "`content`", usage: self.usage });
-        }
-        Ok(ChatReply::new(self.text, stop).usage(self.usage).request_id(self.id))
+        let reply = Made { text, calls, thought, stop }.reply(config);
+        let reply = reply.map_err(|missing| CallFailure::Unreadable { missing, usage })?;
+        Ok(reply.usage(usage).request_id(id))
     }
 
     /// The stream ended without saying so.
-    fn cut(self, source: Option<TransportError>) -> Result<ChatReply, CallFailure> {
+    fn cut(
+        self,
+        config: &OpenAiConfig,
+        source: Option<TransportError>,
+    ) -> Result<ChatReply, CallFailure> {
         if self.stop.is_some() {
-            return self.complete();
+            return self.complete(config);
         }
         Err(CallFailure::Broken { missing: "the end of the stream", usage: self.usage, source })
     }

@@ -1,5 +1,6 @@
 //! Recorded exchanges, written from the public API reference, played through the memory transport.
 
+mod called;
 mod ends;
 mod sent;
 mod waits;
@@ -130,12 +131,6 @@ fn answers_are_judged_leniently_where_nothing_is_lost() {
             r#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#,
             "No.",
             Stop::ContentFilter,
-            None,
-        ),
-        (
-            r#"{"choices":[{"message":{"content":null,"tool_calls":[{"id":"1"}]},"finish_reason":"tool_calls"}]}"#,
-            "",
-            Stop::ToolCalls,
             None,
         ),
         (

@@ -186,7 +186,7 @@ fn usage_that_text_came_after_is_unknown() {
             let (said, total) = event.split_at(usize::from(!event.starts_with(char::is_numeric)));
             let choices = match said {
                 "A" => r#"[{"delta":{"content":"a"}}]"#,
-                "T" => r#"[{"delta":{"tool_calls":[{}]}}]"#,
+                "T" => r#"[{"delta":{"tool_calls":[{"id":"1","function":{"name":"n"}}]}}]"#,
                 _ => "[]",
             };
             let usage = match total {
