@@ -66,6 +66,8 @@ pub enum Streaming {
 pub struct Hints {
     /// Answer with this many output tokens (a replay knows the row's own number).
     pub output_tokens: Option<u64>,
+    /// Call tools, whichever, in so many turns of the conversation.
+    pub tool_turns: Option<u64>,
 }
 
 impl ChatRequest {
@@ -134,11 +136,23 @@ impl ChatRequest {
 
 impl Hints {
     /// Nothing to tell.
-    pub const NONE: Self = Self { output_tokens: None };
+    pub const NONE: Self = Self { output_tokens: None, tool_turns: None };
 
     /// Ask a loopback server for an answer of `tokens` output tokens.
     #[must_use]
     pub const fn output_tokens(tokens: u64) -> Self {
-        Self { output_tokens: Some(tokens) }
+        Self { output_tokens: Some(tokens), ..Self::NONE }
+    }
+
+    /// And to call tools in so many turns of the conversation.
+    ///
+    /// ```
+    /// use nucleo_agents::wire::Hints;
+    /// assert_eq!(Hints::NONE.tool_turns(3).tool_turns, Some(3));
+    /// ```
+    #[must_use]
+    pub const fn tool_turns(mut self, turns: u64) -> Self {
+        self.tool_turns = Some(turns);
+        self
     }
 }

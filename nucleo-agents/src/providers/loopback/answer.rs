@@ -115,8 +115,7 @@ pub(super) struct Completion {
 
 impl Completion {
     /// The whole completion.
-    pub(super) fn whole(&self, text: &str, finish: &str, usage: Option<Amounts>) -> Value {
-        let message = json!({"role": "assistant", "content": text, "refusal": null});
+    pub(super) fn whole(&self, message: &Value, finish: &str, usage: Option<Amounts>) -> Value {
         let choice =
             json!({"index": 0, "message": message, "logprobs": null, "finish_reason": finish});
         let mut body = self.frame("chat.completion", json!([choice]));
@@ -143,8 +142,8 @@ impl Completion {
     }
 
     /// A whole body that says error, after half of the text or before any.
-    pub(super) fn failed(&self, says: InsideError, half: Option<&str>) -> Value {
-        let mut body = half.map_or_else(|| json!({}), |text| self.whole(text, "error", None));
+    pub(super) fn failed(&self, says: InsideError, half: Option<Value>) -> Value {
+        let mut body = half.map_or_else(|| json!({}), |half| self.whole(&half, "error", None));
         body["error"] = inside(says);
         body
     }

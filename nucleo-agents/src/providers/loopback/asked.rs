@@ -7,12 +7,14 @@
 
 use http::HeaderMap;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::calls::{Calls, Demand, Offered};
 use super::deck::ODD;
 use super::prose::Prose;
-use super::tokens::{TOKENS_A_MESSAGE, text_tokens};
-use crate::providers::openai::OUTPUT_TOKENS_HINT;
+use super::tokens::{TOKENS_A_MESSAGE, TOKENS_AN_IMAGE, text_tokens};
+use crate::providers::openai::{OUTPUT_TOKENS_HINT, TOOL_TURNS_HINT};
 use crate::wire::Streaming;
 
 /// What is wanted.
@@ -28,6 +30,8 @@ pub(super) struct Asked {
     pub(super) hash: u64,
     pub(super) prose: Prose,
     pub(super) schema: Option<Value>,
+    /// The tools it is to be answered with, before any words.
+    pub(super) calls: Option<Calls>,
     /// The last message, for marked faults; dropped before the work begins.
     pub(super) last_text: String,
 }
@@ -52,12 +56,43 @@ struct Body {
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     response_format: Option<ResponseFormat>,
+    tools: Option<Vec<ToolIn>>,
+    tool_choice: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct ToolIn {
+    function: FunctionIn,
+}
+
+#[derive(Deserialize)]
+struct FunctionIn {
+    name: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    parameters: Value,
 }
 
 #[derive(Deserialize)]
 struct MessageIn {
     role: String,
     content: Option<ContentIn>,
+    tool_call_id: Option<String>,
+    reasoning_content: Option<String>,
+    tool_calls: Option<Vec<CallIn>>,
+}
+
+#[derive(Deserialize)]
+struct CallIn {
+    id: String,
+    function: CalledIn,
+}
+
+#[derive(Deserialize)]
+struct CalledIn {
+    name: String,
+    arguments: String,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +105,7 @@ enum ContentIn {
 #[derive(Deserialize)]
 struct PartIn {
     text: Option<String>,
+    image_url: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -98,14 +134,16 @@ impl Asked {
         if messages.is_empty() || max_output == 0 {
             return Err(BadRequest("`messages` and the output limit must not be empty or zero"));
         }
-        let mut hash = mix(seed, model.as_bytes());
-        let mut input_tokens = 0;
-        let mut last_text = String::new();
-        for message in messages {
-            last_text = message.content.map(ContentIn::into_text).unwrap_or_default();
-            input_tokens += text_tokens(last_text.len()) + TOKENS_A_MESSAGE;
-            hash = mix(mix(hash, message.role.as_bytes()), last_text.as_bytes());
-        }
+        let mut talk = Talk { hash: mix(seed, model.as_bytes()), ..Talk::default() };
+        messages.into_iter().for_each(|message| talk.hear(message));
+        let offered: Vec<_> =
+            body.tools.into_iter().flatten().map(|tool| talk.offer(tool)).collect();
+        let hinted =
+            headers.get(TOOL_TURNS_HINT).and_then(|value| value.to_str().ok()?.parse().ok());
+        let demand = talk.demand(body.tool_choice.as_ref(), hinted.unwrap_or(0));
+        let Talk { hash, input_tokens, last_text, user_text, turns, .. } = talk;
+        let prose = Prose::about(&last_text, hash);
+        let calls = Calls::plan(&user_text, turns, &offered, &demand, &mut prose.clone());
         let wished = headers.get(OUTPUT_TOKENS_HINT).and_then(|value| value.to_str().ok());
         let told = body.stream_options.and_then(|options| options.include_usage) == Some(true);
         Ok(Self {
@@ -116,10 +154,69 @@ impl Asked {
             streaming: if body.stream == Some(true) { Streaming::Pieces } else { Streaming::Whole },
             usage_in_stream: if told { UsageInStream::Told } else { UsageInStream::Untold },
             hash,
-            prose: Prose::about(&last_text, hash),
+            prose,
             schema: body.response_format.and_then(|format| format.json_schema?.schema),
+            calls,
             last_text,
         })
+    }
+}
+
+/// A conversation as it is read.
+#[derive(Default)]
+struct Talk {
+    hash: u64,
+    input_tokens: u64,
+    last_text: String,
+    /// What the user said last.
+    user_text: String,
+    /// Turns of tool calls since then.
+    turns: usize,
+    /// And in all.
+    turns_in_all: usize,
+}
+
+impl Talk {
+    fn hear(&mut self, message: MessageIn) {
+        let images = message.content.as_ref().map_or(0, ContentIn::images);
+        let text = message.content.map(ContentIn::into_text).unwrap_or_default();
+        self.hash = mix(mix(self.hash, message.role.as_bytes()), text.as_bytes());
+        let mut bytes = text.len();
+        let calls = message.tool_calls.unwrap_or_default();
+        if message.role == "user" {
+            (self.user_text, self.turns) = (text.clone(), 0);
+        } else if !calls.is_empty() {
+            self.turns += 1;
+            self.turns_in_all += 1;
+        }
+        let of_calls = calls
+            .into_iter()
+            .flat_map(|call| [call.id, call.function.name, call.function.arguments]);
+        let others = message.tool_call_id.into_iter().chain(message.reasoning_content);
+        for more in of_calls.chain(others) {
+            self.hash = mix(self.hash, more.as_bytes());
+            bytes += more.len();
+        }
+        self.input_tokens += text_tokens(bytes) + TOKENS_A_MESSAGE + images * TOKENS_AN_IMAGE;
+        self.last_text = text;
+    }
+
+    fn offer(&mut self, tool: ToolIn) -> Offered {
+        let FunctionIn { name, description, parameters } = tool.function;
+        let bytes = name.len() + description.len() + parameters.to_string().len();
+        self.input_tokens += text_tokens(bytes) + TOKENS_A_MESSAGE;
+        Offered { name, parameters }
+    }
+
+    fn demand(&self, choice: Option<&Value>, turns: usize) -> Demand {
+        let named = choice.and_then(|choice| choice["function"]["name"].as_str());
+        match (choice.and_then(Value::as_str), named) {
+            (Some("none"), _) => Demand::Forbidden,
+            (_, Some(name)) => Demand::Named(name.to_owned()),
+            (Some("required"), _) => Demand::Any,
+            _ if self.turns_in_all < turns => Demand::Any,
+            _ => Demand::Nothing,
+        }
     }
 }
 
@@ -128,6 +225,15 @@ impl ContentIn {
         match self {
             Self::Text(text) => text,
             Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+        }
+    }
+
+    fn images(&self) -> u64 {
+        match self {
+            Self::Text(_) => 0,
+            Self::Parts(parts) => {
+                parts.iter().filter(|part| part.image_url.is_some()).count() as u64
+            }
         }
     }
 }

@@ -22,9 +22,8 @@ use super::fault::Fault;
 use super::injected;
 use super::ledger::{Books, Ended, Ledger};
 use super::quota::{Amounts, Quotas};
-use super::schema;
-use super::serving::{Answering, Open, Pace, Serving, Text};
-use super::tokens::{BYTES_A_TOKEN, text_tokens};
+use super::serving::{Answering, Open, Pace, Serving};
+use super::text::plan;
 use crate::transport::{BodyStream, InMemory, Transport, TransportError};
 use crate::wire::Streaming;
 
@@ -290,12 +289,12 @@ impl Engine {
     fn take(
         &self,
         place: usize,
-        asked: Asked,
+        mut asked: Asked,
         fault: Option<Fault>,
     ) -> (Result<Answering, Response<BodyStream>>, HeaderMap) {
         let model = &self.0.config.models[place];
         let mut draws = Rng::with_seed(asked.hash);
-        let (text, mut output, finish) = plan(model, &mut draws, &asked);
+        let (text, mut output, finish) = plan(model, &mut draws, &mut asked);
         if matches!(fault, Some(Fault::Silent | Fault::Stall | Fault::KeepAlive)) {
             output = 0;
         }
@@ -373,27 +372,6 @@ impl State {
         let forward_ns = u128::try_from(by_ms).unwrap_or(0) * 1_000_000;
         self.quotas.iter_mut().for_each(|quotas| quotas.pass(forward_ns));
     }
-}
-
-/// What will be said, how many tokens that is, and why it ends there.
-fn plan(model: &LoopbackModel, draws: &mut Rng, asked: &Asked) -> (Text, u64, &'static str) {
-    let (least, most) = model.output_tokens;
-    let drawn = draws.u64(least..=most);
-    let mut prose = asked.prose.clone();
-    let Some(wanted) = &asked.schema else {
-        let wished = asked.output_wished.unwrap_or(drawn).max(1);
-        let finish = if wished > asked.max_output { "length" } else { "stop" };
-        return (Text::Prose(prose), wished.min(asked.max_output), finish);
-    };
-    let mut text = schema::satisfy(wanted, &mut prose).to_string();
-    let wished =
-        asked.output_wished.unwrap_or(0).min(asked.max_output).saturating_mul(BYTES_A_TOKEN);
-    let padding = usize::try_from(wished).unwrap_or(usize::MAX).saturating_sub(text.len());
-    // White space after a JSON value is part of no value: the length is met, the answer unchanged.
-    text.extend(std::iter::repeat_n(' ', padding));
-    let whole = text_tokens(text.len());
-    let finish = if whole > asked.max_output { "length" } else { "stop" };
-    (Text::Ready { text, sent: 0 }, whole.min(asked.max_output), finish)
 }
 
 /// A loopback server behind a transport without sockets.

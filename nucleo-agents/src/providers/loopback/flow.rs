@@ -89,7 +89,7 @@ impl Flow {
         if malformed && self.produced >= output / 2 {
             return Bytes::from_static(b"data: {\"choices\": [{\"del\n\n");
         }
-        let piece = json!({"content": self.answering.text.next(tokens)});
+        let piece = self.answering.text.delta(tokens);
         self.answering.completion.event(&piece, None, self.so_far())
     }
 

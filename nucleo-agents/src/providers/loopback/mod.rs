@@ -8,7 +8,9 @@
 //!
 //! # What it does, exactly
 //! * Input tokens are [`count_tokens`]: a quarter of each message's bytes, rounded up, and
-//!   [`TOKENS_A_MESSAGE`] a message. Output tokens are a quarter of the answer's bytes, rounded up.
+//!   [`TOKENS_A_MESSAGE`] a message; ids, names and arguments of its tool calls are bytes of it, a
+//!   tool on offer counts as a message of name, description and schema, and an image is
+//!   [`TOKENS_AN_IMAGE`]. Output tokens are a quarter of the answer's bytes, rounded up.
 //! * A request is taken when every quota has room for it: 1 request, its input tokens, its output
 //!   limit, the sum of both. Otherwise 429 with `retry-after`, `retry-after-ms` and what the
 //!   `x-ratelimit-*` headers say of a minute's quotas; nothing is taken then. At the end unused
@@ -17,6 +19,10 @@
 //!   what the header `x-nucleo-output-tokens` asks for, else drawn from the model's range; at most
 //!   the output limit, and then the finish reason is `length`. Where a JSON schema is asked for, the
 //!   answer satisfies it (see `schema` for what it knows), padded with spaces up to the length asked.
+//! * It calls tools on request: `[call NAME]` and `[call NAME {"its": "input"}]` in the last user
+//!   message, `[then]` between turns; or the header `x-nucleo-tool-turns`, for so many turns, with
+//!   tools and inputs that are drawn from the seed (see `calls`). Then it answers, with words of
+//!   the results.
 //! * Billed is what was produced: a call whose client went away costs its input and the output
 //!   produced until then; one that failed before any work costs nothing ([`Fault`] says which).
 //! * Its quotas may be less than its client was told ([`LoopbackModel::quota_permille`],
@@ -25,11 +31,12 @@
 //! * `GET /v1/models`, `GET /ledger`, `POST /reset` (ledger, quotas, clock and faults as at the
 //!   start).
 //!
-//! Not here: the Anthropic wire, tools, checking keys (any key will do).
+//! Not here: the Anthropic wire, checking keys (any key will do).
 
 mod answer;
 mod asked;
 mod bucket;
+mod calls;
 mod clock;
 mod config;
 mod deck;
@@ -45,6 +52,7 @@ mod server;
 mod serving;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tokens;
 
 pub use config::{
@@ -55,4 +63,4 @@ pub use engine::{Engine, in_memory};
 pub use fault::{AskedWait, Fault, FaultRule, InsideAfter, InsideError, When};
 pub use ledger::Ledger;
 pub use server::Loopback;
-pub use tokens::{TOKENS_A_MESSAGE, count_tokens, prompt_of_tokens};
+pub use tokens::{TOKENS_A_MESSAGE, TOKENS_AN_IMAGE, count_tokens, prompt_of_tokens};

@@ -17,9 +17,8 @@ use super::config::Latency;
 use super::engine::Engine;
 use super::fault::{Fault, InsideAfter};
 use super::ledger::Ended;
-use super::prose::Prose;
 use super::quota::Amounts;
-use super::tokens::BYTES_A_TOKEN;
+use super::text::Text;
 use crate::transport::{BodyStream, BrokenAt, TransportError};
 
 /// A request under way.
@@ -50,15 +49,6 @@ pub(super) struct Pace {
     began_ns: u64,
     first_ns: u64,
     token_ns: u64,
-}
-
-/// Where the text comes from.
-#[derive(Debug)]
-pub(super) enum Text {
-    /// Made as it is sent.
-    Prose(Prose),
-    /// Made before: JSON.
-    Ready { text: String, sent: usize },
 }
 
 /// The answer still to be given.
@@ -99,22 +89,6 @@ impl Pace {
     }
 }
 
-impl Text {
-    /// The next `tokens` of it.
-    pub(super) fn next(&mut self, tokens: u64) -> String {
-        let bytes = usize::try_from(tokens.saturating_mul(BYTES_A_TOKEN)).expect("fits in memory");
-        match self {
-            Self::Prose(prose) => prose.next(bytes),
-            Self::Ready { text, sent } => {
-                let end = sent.saturating_add(bytes).min(text.len());
-                let piece = text[*sent..end].to_owned();
-                *sent = end;
-                piece
-            }
-        }
-    }
-}
-
 impl Serving {
     /// Ends it: settled and booked as `ended`, with `used` billed.
     pub(super) fn end(&mut self, ended: Ended, used: Amounts) {
@@ -150,15 +124,15 @@ impl Answering {
         let until = self.breaks_at().unwrap_or(output);
         self.reach(until).await;
         if let Some(Fault::ErrorInside { says, after }) = self.fault {
-            let half = (after == InsideAfter::Half).then(|| self.text.next(until));
-            let body = self.completion.failed(says, half.as_deref());
+            let half = (after == InsideAfter::Half).then(|| self.text.message(until));
+            let body = self.completion.failed(says, half);
             self.serving.end(Ended::Failed, self.used_until(until));
             return answer::json(StatusCode::OK, &body);
         }
-        let text = self.text.next(output);
+        let message = self.text.message(output);
         let used = self.used_as_told();
         let told = (self.fault != Some(Fault::MissingUsage)).then_some(used);
-        let mut body = self.completion.whole(&text, self.finish, told).to_string();
+        let mut body = self.completion.whole(&message, self.finish, told).to_string();
         if matches!(self.fault, Some(Fault::Truncate | Fault::MalformedJson)) {
             body.truncate(floor_char(&body, body.len() / 2));
         }

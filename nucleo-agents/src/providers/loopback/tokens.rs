@@ -8,6 +8,9 @@
 /// What a message costs beside its text.
 pub const TOKENS_A_MESSAGE: u64 = 4;
 
+/// What an image costs, whatever its size.
+pub const TOKENS_AN_IMAGE: u64 = 1_000;
+
 /// The input tokens of messages with these texts: of each, its bytes / 4 rounded up, and
 /// [`TOKENS_A_MESSAGE`].
 ///

@@ -22,6 +22,9 @@ use crate::wire::{ChatRequest, ResponseSchema, Streaming};
 /// The header by which a loopback server is told how long to answer.
 pub(crate) const OUTPUT_TOKENS_HINT: &str = "x-nucleo-output-tokens";
 
+/// The header by which a loopback server is told for how many turns to call tools.
+pub(crate) const TOOL_TURNS_HINT: &str = "x-nucleo-tool-turns";
+
 pub(super) fn encode(config: &OpenAiConfig, request: &ChatRequest) -> Request<Bytes> {
     let mut sent = Request::new(body(config.spoken(), config.server(), request));
     *sent.method_mut() = Method::POST;
@@ -34,6 +37,9 @@ pub(super) fn encode(config: &OpenAiConfig, request: &ChatRequest) -> Request<By
     }
     if let Some(tokens) = request.hints.output_tokens {
         headers.insert(OUTPUT_TOKENS_HINT, tokens.into());
+    }
+    if let Some(turns) = request.hints.tool_turns {
+        headers.insert(TOOL_TURNS_HINT, turns.into());
     }
     sent
 }

@@ -28,4 +28,4 @@ mod usage;
 pub use client::OpenAi;
 pub use config::{ConfigError, Dialect, OpenAiConfig};
 #[cfg(feature = "loopback")]
-pub(crate) use encode::OUTPUT_TOKENS_HINT;
+pub(crate) use encode::{OUTPUT_TOKENS_HINT, TOOL_TURNS_HINT};

@@ -5,4 +5,5 @@ mod faults;
 mod http;
 mod quotas;
 mod support;
+mod tools;
 mod wire;
