@@ -13,6 +13,6 @@ pub use crate::call::ModelCall;
 pub use crate::catalog::{Catalog, Grade};
 pub use crate::fan_out::{FanOut, Inputs, Item, ItemError, ItemStatus, OnRefusal, Report};
 pub use crate::runtime::{Runtime, StartError};
-pub use crate::tool::{Needs, ToolContext};
+pub use crate::tool::{Needs, Palette, Tool, ToolContext, ToolError};
 pub use crate::wire::Message;
 pub use crate::workflow::Workflow;

@@ -10,6 +10,8 @@ use std::error::Error;
 use nucleo_core::spend::SpendRefusal;
 use nucleo_harness::attempt::JobError;
 
+use crate::call::TooManyTurns;
+
 /// Why an agent has no answer. Any error type does; with this one, other errors are wrapped:
 /// `std::fs::read_to_string(path).map_err(AgentError::other)?`. An agent that returns
 /// `Result<_, Box<dyn Error + Send + Sync>>` takes everything with a plain `?`.
@@ -19,6 +21,9 @@ pub enum AgentError {
     /// One of its calls ended without an answer.
     #[error(transparent)]
     Job(JobError),
+    /// A model went on calling tools and gave no answer.
+    #[error(transparent)]
+    Turns(TooManyTurns),
     /// Something of the agent's own.
     #[error(transparent)]
     Other(Box<dyn Error + Send + Sync>),
@@ -40,7 +45,7 @@ impl AgentError {
     pub const fn refusal(&self) -> Option<&SpendRefusal> {
         match self {
             Self::Job(error) => error.refusal(),
-            Self::Other(_) => None,
+            Self::Turns(_) | Self::Other(_) => None,
         }
     }
 }

@@ -32,6 +32,16 @@ pub enum Correction {
     },
 }
 
+impl Correction {
+    /// The same of something that is no answer: of `the input`.
+    pub(crate) fn about(&self, whole: &str) -> String {
+        match self {
+            Self::Misfit { path, rule } if path.is_empty() => format!("{whole} {rule}"),
+            other => other.to_string(),
+        }
+    }
+}
+
 struct Place<'a>(&'a str);
 
 impl std::fmt::Display for Place<'_> {

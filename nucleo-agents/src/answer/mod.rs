@@ -44,4 +44,5 @@ mod tests;
 
 pub use correction::Correction;
 pub use read::read;
+pub(crate) use schema::input_schema_of;
 pub use schema::{AnswerSchema, SchemaMode, schema_of};

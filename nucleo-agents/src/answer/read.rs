@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::correction::inside;
 use super::find::find;
 use super::judge::judge;
-use super::schema::{Root, WRAPPED};
+use super::schema::Root;
 use super::{AnswerSchema, Correction, bounds};
 
 /// Reads a `T` from a model's text: leniently found, strictly judged.
@@ -37,19 +37,23 @@ impl AnswerSchema {
     /// # Errors
     /// [`Correction`]: no JSON, broken JSON, or JSON of another form.
     pub fn read<T: DeserializeOwned>(&self, text: &str) -> Result<T, Correction> {
-        first_that_fits(text, |value| {
-            let content = match self.root {
-                Root::Plain => None,
-                // A model may well leave the wrapping out.
-                Root::Wrapped => value.get(WRAPPED),
-            };
-            let judged = self.judge(content.unwrap_or(value));
-            judged.map_err(|correction| match (content, correction) {
-                (Some(_), Correction::Misfit { path, rule }) => {
-                    Correction::Misfit { path: inside(WRAPPED, &path), rule }
-                }
-                (_, correction) => correction,
-            })
+        first_that_fits(text, |value| self.read_value(value))
+    }
+
+    /// Reads a `T` from JSON, and checks its ranges and lengths.
+    pub(crate) fn read_value<T: DeserializeOwned>(&self, value: &Value) -> Result<T, Correction> {
+        let content = match self.root {
+            Root::Plain => None,
+            // A model may well leave the wrapping out.
+            Root::Wrapped => value.get(self.wrapped),
+            Root::Nothing => Some(&Value::Null),
+        };
+        let judged = self.judge(content.unwrap_or(value));
+        judged.map_err(|correction| match (content, correction) {
+            (Some(_), Correction::Misfit { path, rule }) => {
+                Correction::Misfit { path: inside(self.wrapped, &path), rule }
+            }
+            (_, correction) => correction,
         })
     }
 

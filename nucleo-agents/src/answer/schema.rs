@@ -39,6 +39,8 @@ pub struct AnswerSchema {
     /// The type's own schema, whose ranges and lengths are checked when an answer is read.
     pub(super) full: Arc<Value>,
     pub(super) root: Root,
+    /// The property that holds a value which is no object.
+    pub(super) wrapped: &'static str,
 }
 
 /// Whether a provider's strict mode takes a schema.
@@ -58,14 +60,34 @@ pub enum SchemaMode {
 pub(super) enum Root {
     Plain,
     Wrapped,
+    /// There is no value: an object without properties stands for it.
+    Nothing,
 }
 
 /// The property that holds an answer which is no object.
-pub(super) const WRAPPED: &str = "answer";
+const WRAPPED: &str = "answer";
+/// The same of an input.
+const WRAPPED_INPUT: &str = "input";
 
 /// The schema of `T`.
 #[must_use]
 pub fn schema_of<T: JsonSchema + ?Sized>() -> AnswerSchema {
+    of::<T>(WRAPPED)
+}
+
+/// The schema of `T` as the input of a tool: always an object.
+pub(crate) fn input_schema_of<T: JsonSchema + ?Sized>() -> AnswerSchema {
+    let schema = of::<T>(WRAPPED_INPUT);
+    if schema.full.get("type") != Some(&json!("null")) {
+        return schema;
+    }
+    let nothing = json!({
+        "type": "object", "properties": {}, "required": [], "additionalProperties": false,
+    });
+    AnswerSchema { schema: nothing.into(), root: Root::Nothing, ..schema }
+}
+
+fn of<T: JsonSchema + ?Sized>(wrapped_in: &'static str) -> AnswerSchema {
     let generator = SchemaSettings::draft2020_12().for_deserialize().into_generator();
     let full = generator.into_root_schema_for::<T>().to_value();
     let mut schema = full.clone();
@@ -74,7 +96,7 @@ pub fn schema_of<T: JsonSchema + ?Sized>() -> AnswerSchema {
     let plain = schema.get("type") == Some(&json!("object")) && schema.get("anyOf").is_none();
     let root = if plain { Root::Plain } else { Root::Wrapped };
     if root == Root::Wrapped {
-        schema = wrapped(schema);
+        schema = wrapped(schema, wrapped_in);
     }
     let mode = match narrowing.outside {
         None => SchemaMode::Strict,
@@ -86,6 +108,7 @@ pub fn schema_of<T: JsonSchema + ?Sized>() -> AnswerSchema {
         mode,
         full: Arc::new(full),
         root,
+        wrapped: wrapped_in,
     }
 }
 
@@ -105,32 +128,32 @@ fn name_of<T: JsonSchema + ?Sized>() -> String {
 }
 
 /// `{"answer": schema}`, with the definitions at the root, where references look for them.
-fn wrapped(mut schema: Value) -> Value {
+fn wrapped(mut schema: Value, name: &str) -> Value {
     let definitions = schema.as_object_mut().and_then(|object| object.remove("$defs"));
-    re_root(&mut schema);
+    re_root(&mut schema, name);
     let mut root = json!({
         "type": "object",
-        "properties": { WRAPPED: schema },
-        "required": [WRAPPED],
+        "properties": { name: schema },
+        "required": [name],
         "additionalProperties": false,
     });
     if let Some(mut definitions) = definitions {
-        re_root(&mut definitions);
+        re_root(&mut definitions, name);
         root["$defs"] = definitions;
     }
     root
 }
 
 /// References to the root now mean the wrapped property.
-fn re_root(schema: &mut Value) {
+fn re_root(schema: &mut Value, name: &str) {
     match schema {
         Value::Object(object) => {
             if object.get("$ref") == Some(&json!("#")) {
-                object.insert("$ref".to_owned(), json!(format!("#/properties/{WRAPPED}")));
+                object.insert("$ref".to_owned(), json!(format!("#/properties/{name}")));
             }
-            object.values_mut().for_each(re_root);
+            object.values_mut().for_each(|schema| re_root(schema, name));
         }
-        Value::Array(values) => values.iter_mut().for_each(re_root),
+        Value::Array(values) => values.iter_mut().for_each(|schema| re_root(schema, name)),
         _ => {}
     }
 }

@@ -5,11 +5,12 @@
 //!
 //! Not here: the order of the steps and the retries (`nucleo_harness::attempt`).
 
+use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use nucleo_core::{Need, Reserved, Span};
+use nucleo_core::{Need, Reserved, Span, Usage};
 use nucleo_harness::attempt::{Ended, Failure, Granted, History, Job, Past, Requirements, Signal};
 use smallvec::smallvec;
 
@@ -21,7 +22,9 @@ use crate::catalog::ModelEntry;
 use crate::counting::TextSize;
 use crate::picker::{self, NothingCallable, PastFailure, Picker, Request, Target};
 use crate::runtime::{Route, Runtime};
-use crate::wire::{ChatReply, ChatRequest, Hints, Message, ResponseSchema, Stop};
+use crate::wire::{
+    ChatReply, ChatRequest, Hints, Message, ResponseSchema, Stop, ToolCall, ToolSpec,
+};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -29,6 +32,7 @@ pub(crate) struct Question {
     pub(crate) target: Target,
     pub(crate) messages: Vec<Message>,
     pub(crate) schema: Option<ResponseSchema>,
+    pub(crate) tools: Arc<[ToolSpec]>,
     /// `None`: 4,096 tokens, or all that the model can give.
     pub(crate) output: Option<u64>,
     pub(crate) temperature: Option<f32>,
@@ -37,11 +41,12 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    pub(crate) const fn new(target: Target) -> Self {
+    pub(crate) fn new(target: Target) -> Self {
         Self {
             target,
             messages: Vec::new(),
             schema: None,
+            tools: Arc::default(),
             output: None,
             temperature: None,
             timeout: CALL_TIMEOUT_DEFAULT,
@@ -55,7 +60,7 @@ impl Question {
         picker: &Picker,
         history: &History,
     ) -> Result<(Arc<ModelEntry>, Reserved), NothingCallable> {
-        let size = TextSize::of_request(&self.messages, &[]);
+        let size = TextSize::of_request(&self.messages, &self.tools);
         let mut request = Request::new(self.target.clone(), size);
         let truncated = |past: &Past| matches!(past.failure.signal, Signal::Truncated);
         request.output = if history.attempts().iter().any(truncated) {
@@ -92,7 +97,25 @@ pub(crate) struct ModelJob<R> {
     /// Where the next attempt goes, and how much it may answer.
     bound: Option<(Arc<Route>, Reserved)>,
     /// What the last answer was, when it has to be corrected.
-    last_reply: Option<String>,
+    last_reply: Option<Message>,
+}
+
+/// What an attempt that was answered comes to.
+#[derive(Debug)]
+pub(crate) struct Turn<T> {
+    pub(crate) said: Said<T>,
+    pub(crate) usage: Option<Usage>,
+}
+
+/// An answer, or a wish to have tools called.
+#[derive(Debug)]
+pub(crate) enum Said<T> {
+    Answer(T),
+    Calls {
+        calls: Vec<ToolCall>,
+        /// The conversation until then, corrections and the calls themselves included.
+        messages: Vec<Message>,
+    },
 }
 
 /// The answer stopped at its limit, and more is allowed.
@@ -112,6 +135,22 @@ struct CutOff;
 #[error("the provider's content filter held the answer back")]
 struct HeldBack;
 
+/// The calls were cut off, and no more is allowed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the tool calls were cut off at {limit} tokens, all that the model can answer: let tools take smaller inputs, or choose a model that can answer more"
+)]
+struct CallsCutShort {
+    limit: u64,
+}
+
+/// The model wants a tool called, and there is none.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the model asked for a tool instead of answering, though none was offered: offer it with `tools`, or choose another model"
+)]
+struct NoneOffered;
+
 impl<R> ModelJob<R> {
     pub(crate) const fn new(runtime: Runtime, question: Question, read: R) -> Self {
         Self { runtime, question, read, bound: None, last_reply: None }
@@ -123,8 +162,7 @@ impl<R> ModelJob<R> {
             return;
         };
         if matches!(last.failure.signal, Signal::Correction) {
-            let said = self.last_reply.take().unwrap_or_default();
-            self.question.messages.push(Message::assistant(said));
+            self.question.messages.extend(self.last_reply.take());
             self.question.messages.push(Message::user(last.failure.to_string()));
         }
     }
@@ -135,7 +173,7 @@ where
     T: Send + 'static,
     R: Fn(&ChatReply) -> Result<T, Correction> + Send + 'static,
 {
-    type Out = T;
+    type Out = Turn<T>;
 
     fn requirements(&mut self, history: &History) -> Result<Requirements, Failure> {
         self.learn(history);
@@ -151,7 +189,7 @@ where
         })
     }
 
-    async fn execute(&mut self, granted: Granted) -> Result<T, Failure> {
+    async fn execute(&mut self, granted: Granted) -> Result<Turn<T>, Failure> {
         let (route, tokens) = self.bound.take().expect("requirements come before execution");
         let mut request = ChatRequest::new(
             Arc::clone(route.wire_id()),
@@ -160,6 +198,7 @@ where
         )
         .hints(self.question.hints);
         request.schema.clone_from(&self.question.schema);
+        request.tools = Arc::clone(&self.question.tools);
         request.temperature = self.question.temperature;
         let mut watch = Metering::new(
             granted.meter(0).clone(),
@@ -190,19 +229,38 @@ where
 
 impl<R> ModelJob<R> {
     /// Reads the answer, or says what the next attempt has to do better.
-    fn judge<T>(&mut self, reply: ChatReply, limit: u64, route: &Route) -> Result<T, Failure>
+    fn judge<T>(&mut self, reply: ChatReply, limit: u64, route: &Route) -> Result<Turn<T>, Failure>
     where
         R: Fn(&ChatReply) -> Result<T, Correction>,
     {
+        let permanent = |error: Box<dyn Error + Send + Sync>| {
+            Failure::new(Signal::Permanent, Ended::InFull, error)
+        };
         if reply.stop == Stop::ContentFilter {
-            return Err(Failure::new(Signal::Permanent, Ended::InFull, HeldBack));
+            return Err(permanent(HeldBack.into()));
         }
-        if reply.stop == Stop::OutputLimit && limit < route.output_ceiling() {
+        let (cut, offered) = (reply.stop == Stop::OutputLimit, !self.question.tools.is_empty());
+        let wordless = reply.text.is_empty();
+        if cut && limit < route.output_ceiling() {
             return Err(Failure::new(Signal::Truncated, Ended::InFull, CutShort { limit }));
         }
-        (self.read)(&reply).map_err(|correction| {
-            self.last_reply = Some(reply.text);
+        if cut && offered && (wordless || !reply.calls.is_empty()) {
+            return Err(permanent(CallsCutShort { limit }.into()));
+        }
+        if !reply.calls.is_empty() && !offered && wordless {
+            return Err(permanent(NoneOffered.into()));
+        }
+        let usage = reply.usage;
+        if offered && !reply.calls.is_empty() {
+            let mut messages = std::mem::take(&mut self.question.messages);
+            messages.push(reply.to_message());
+            return Ok(Turn { said: Said::Calls { calls: reply.calls, messages }, usage });
+        }
+        let read = (self.read)(&reply).map_err(|correction| {
+            // Of calls that nobody offered the text alone is kept: they would have no results.
+            self.last_reply = Some(ChatReply { calls: Vec::new(), ..reply }.to_message());
             Failure::new(Signal::Correction, Ended::InFull, correction)
-        })
+        })?;
+        Ok(Turn { said: Said::Answer(read), usage })
     }
 }
