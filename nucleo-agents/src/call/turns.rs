@@ -8,12 +8,14 @@
 
 use futures_util::future::try_join_all;
 use nucleo_core::Usage;
+use nucleo_harness::attempt::JobError;
 
 use super::builder::ModelCall;
 use super::job::{ModelJob, Said, Turn};
-use crate::agent::AgentError;
+use crate::agent::{AgentContext, AgentError};
 use crate::answer::Correction;
-use crate::wire::{ChatReply, Message, ResponseSchema};
+use crate::tool::Palette;
+use crate::wire::{ChatReply, Message, ResponseSchema, ToolCall, ToolResult};
 
 /// How many turns a model may take with tools, unless told.
 pub const TURNS_DEFAULT: u32 = 50;
@@ -45,7 +47,9 @@ impl ModelCall {
         let turns = self.turns.max(1);
         let mut used = Some(Usage::default());
         for left in (0..turns).rev() {
-            let Turn { said, usage } = self.turn(read.clone()).await?;
+            let runtime = self.context.runtime().clone();
+            let job = ModelJob::new(runtime, self.question.clone(), read.clone());
+            let Turn { said, usage } = self.context.run_job(job, self.options()).await?;
             used = used.zip(usage).map(|(sum, usage)| sum.plus(&usage));
             match said {
                 Said::Answer(answer) => return Ok((answer, used)),
@@ -53,24 +57,22 @@ impl ModelCall {
                 Said::Calls { .. } if left == 0 => break,
                 Said::Calls { calls, messages } => {
                     self.question.messages = messages;
-                    let results = calls.iter().map(|call| palette.answer(&self.context, call));
-                    let results = try_join_all(results).await?;
+                    let results = results_of(calls, &palette, &self.context).await?;
                     self.question.messages.push(Message::tool_results(results));
                 }
             }
         }
         Err(AgentError::Turns(TooManyTurns { turns }))
     }
+}
 
-    /// One turn of the model.
-    async fn turn<T, R>(&self, read: R) -> Result<Turn<T>, AgentError>
-    where
-        T: Send + 'static,
-        R: Fn(&ChatReply) -> Result<T, Correction> + Send + 'static,
-    {
-        let runtime = self.context.runtime().clone();
-        let job = ModelJob::new(runtime, self.question.clone(), read);
-        let end = self.context.node().run(job, self.options()).await;
-        Ok(self.context.note(end)?)
-    }
+/// The results of one turn's calls, in their order. It owns all that it needs, so that it can be sent
+/// wherever its agent is.
+fn results_of(
+    calls: Vec<ToolCall>,
+    palette: &Palette,
+    context: &AgentContext,
+) -> impl Future<Output = Result<Vec<ToolResult>, JobError>> + Send + use<> {
+    let answer = |call| palette.clone().answer(context.clone(), call);
+    try_join_all(calls.into_iter().map(answer).collect::<Vec<_>>())
 }

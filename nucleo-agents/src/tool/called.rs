@@ -8,11 +8,17 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use nucleo_core::Span;
-use nucleo_harness::attempt::JobError;
+use nucleo_core::{AccountId, Span};
+use nucleo_harness::attempt::{
+    Ended, Failure, Granted, History, Job, JobError, Requirements, Signal,
+};
 
+use super::context::ToolContext;
 use super::error::{Help, Told};
+use super::needs::Needs;
+use super::offered::Work;
 use super::palette::Palette;
 use crate::agent::AgentContext;
 use crate::answer::Correction;
@@ -28,34 +34,68 @@ enum Unanswered<'a> {
     TimedOut(Span),
 }
 
+/// A call on its way: as [`ToolJob`](super::ToolJob), of one type for all tools.
+struct CalledJob {
+    needs: Needs,
+    http: AccountId,
+    work: Option<Work>,
+}
+
+impl Job for CalledJob {
+    type Out = Arc<str>;
+
+    fn requirements(&mut self, _: &History) -> Result<Requirements, Failure> {
+        Ok(self.needs.requirements(self.http))
+    }
+
+    async fn execute(&mut self, granted: Granted) -> Result<Arc<str>, Failure> {
+        let work = self.work.take().expect("a tool has one attempt");
+        granted.mark_sent();
+        let called = work(ToolContext::new(granted)).await;
+        called.map_err(|error| Failure::new(Signal::Permanent, Ended::WithError, error))
+    }
+}
+
 impl Palette {
-    /// The result of a call.
+    /// The result of a call. It owns all that it needs, so that it can be sent wherever its agent is.
     pub(crate) async fn answer(
-        &self,
-        context: &AgentContext,
-        call: &ToolCall,
+        self,
+        context: AgentContext,
+        call: ToolCall,
     ) -> Result<ToolResult, JobError> {
-        let error = |why: Unanswered<'_>| ToolResult::error(call.id.clone(), why.to_string());
-        let Some(tool) = self.get(&call.name) else {
-            return Ok(error(Unanswered::NoSuchTool(self)));
+        let (needs, work) = match self.prepare(&call) {
+            Ok(prepared) => prepared,
+            Err(why) => return Ok(why.told(&call)),
         };
-        // The input's own code may panic as well as the tool's.
-        let prepared = catch_unwind(AssertUnwindSafe(|| tool.prepare(&call.arguments)));
-        let work = match prepared {
-            Ok(Ok(work)) => work,
-            Ok(Err(correction)) => return Ok(error(Unanswered::Misfit(correction))),
-            Err(_) => return Ok(error(Unanswered::Panicked)),
-        };
-        match context.tool(tool.held().clone(), work).await {
-            Ok(found) => Ok(ToolResult::found(call.id.clone(), found)),
-            Err(JobError::Panicked { .. }) => Ok(error(Unanswered::Panicked)),
-            Err(JobError::TimedOut { after }) => Ok(error(Unanswered::TimedOut(after))),
+        let http = context.runtime().http();
+        let job = CalledJob { needs, http, work: Some(work) };
+        match context.job(job, context.options()).await {
+            Ok(found) => Ok(ToolResult::found(call.id, found)),
+            Err(JobError::Panicked { .. }) => Ok(Unanswered::Panicked.told(&call)),
+            Err(JobError::TimedOut { after }) => Ok(Unanswered::TimedOut(after).told(&call)),
             Err(JobError::Failed { attempts, failure }) => match failure.error.downcast_ref() {
-                Some(told) => Ok(error(Unanswered::Told(told))),
+                Some(told) => Ok(Unanswered::Told(told).told(&call)),
                 None => Err(JobError::Failed { attempts, failure }),
             },
             Err(refused) => Err(refused),
         }
+    }
+
+    /// The tool and its input, if both are sound.
+    fn prepare(&self, call: &ToolCall) -> Result<(Needs, Work), Unanswered<'_>> {
+        let tool = self.get(&call.name).ok_or(Unanswered::NoSuchTool(self))?;
+        // The input's own code may panic as well as the tool's.
+        let prepared = catch_unwind(AssertUnwindSafe(|| tool.prepare(&call.arguments)));
+        let prepared = prepared.map_err(|_| Unanswered::Panicked)?;
+        let work = prepared.map_err(Unanswered::Misfit)?;
+        Ok((tool.held().clone(), work))
+    }
+}
+
+impl Unanswered<'_> {
+    /// The result that says so.
+    fn told(&self, call: &ToolCall) -> ToolResult {
+        ToolResult::error(Arc::clone(&call.id), self.to_string())
     }
 }
 

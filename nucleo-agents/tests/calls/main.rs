@@ -5,8 +5,8 @@
 //!
 //! Where to look: `world` is the server and the books; `failures` has each class of failure, `ends`
 //! drops, cancellations and shutdown, `waits` caps, daily quotas and places, `work` tools, agents after
-//! agents, deadlines, days and who stalls, `field` what others met, `compose` races, votes, pipelines,
-//! `learning` what accounts hear from answers.
+//! agents, deadlines, days and who stalls, `tools` the loop over tools that a model calls, `field` what
+//! others met, `compose` races, votes, pipelines, `learning` what accounts hear from answers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -15,6 +15,8 @@ mod ends;
 mod failures;
 mod field;
 mod learning;
+mod tools;
+mod tools_served;
 mod typed;
 mod waits;
 mod work;
