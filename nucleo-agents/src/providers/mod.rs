@@ -24,5 +24,9 @@ mod contract;
 pub mod loopback;
 #[cfg(feature = "openai")]
 pub mod openai;
+#[cfg(feature = "client")]
+mod over_http;
 
 pub use contract::Provider;
+#[cfg(feature = "client")]
+pub use over_http::ConfigError;

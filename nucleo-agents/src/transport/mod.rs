@@ -1,7 +1,7 @@
 //! How a request reaches a model server and its answer comes back, one exchange at a time.
 //!
 //! Providers speak through [`Transport`] and never name an HTTP client: over the network it is the
-//! pooled client of `Pooled` (feature `openai`), in tests and in the deterministic world it is
+//! pooled client of `Pooled` (feature `client`), in tests and in the deterministic world it is
 //! [`InMemory`], a function.
 //!
 //! Invariants: a transport sends a request at most once, never retries, never waits for a place
@@ -13,13 +13,13 @@
 mod body;
 mod contract;
 mod memory;
-#[cfg(feature = "openai")]
+#[cfg(feature = "client")]
 mod reqwest;
 
-#[cfg(feature = "openai")]
+#[cfg(feature = "client")]
 pub(crate) use body::Arrived;
 pub use body::{BodyError, BodyStream};
 pub use contract::{BrokenAt, Cause, Transport, TransportError};
 pub use memory::InMemory;
-#[cfg(feature = "openai")]
+#[cfg(feature = "client")]
 pub use reqwest::{Pooled, PooledConfig};

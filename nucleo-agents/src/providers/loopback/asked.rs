@@ -14,7 +14,7 @@ use super::calls::{Calls, Demand, Offered};
 use super::deck::ODD;
 use super::prose::Prose;
 use super::tokens::{TOKENS_A_MESSAGE, TOKENS_AN_IMAGE, text_tokens};
-use crate::providers::openai::{OUTPUT_TOKENS_HINT, TOOL_TURNS_HINT};
+use crate::providers::over_http::{OUTPUT_TOKENS_HINT, TOOL_TURNS_HINT};
 use crate::wire::Streaming;
 
 /// What is wanted.

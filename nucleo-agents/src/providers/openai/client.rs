@@ -1,25 +1,20 @@
-//! One exchange with an OpenAI-compatible server.
+//! An OpenAI-compatible server as a provider.
 //!
-//! Invariants: one call, one request; the watch hears `leaving` right before the transport does; an
-//! error status decides even when its body can't be read; a web page is told by its content type; an
-//! answer that is complete by its own form stands, though its connection broke instead of ending.
-//!
-//! Not here: the bytes of requests and answers (`encode`, `decode`, `stream`).
+//! Not here: the order of an exchange (`over_http`), the bytes of requests and answers (`encode`,
+//! `decode`, `stream`).
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
-use http::{HeaderMap, header};
+use http::Request;
 
-use super::error::ErrorBody;
 use super::{OpenAiConfig, decode, encode, stream};
 use crate::providers::Provider;
-use crate::transport::{Arrived, BodyError, BodyStream, Transport, TransportError};
-use crate::wire::{
-    CallFailure, CallWatch, ChatReply, ChatRequest, FailureClass, HeadFacts, LimitFacts, Stop,
-    Streaming, retry_after, word_without,
-};
+use crate::providers::over_http::{Site, Wire, exchange};
+use crate::transport::{Transport, TransportError};
+use crate::wire::{CallFailure, CallWatch, ChatReply, ChatRequest};
 
 /// An OpenAI-compatible server that can be asked.
 ///
@@ -55,144 +50,34 @@ impl OpenAi {
     pub fn new(config: OpenAiConfig, transport: Arc<dyn Transport>) -> Self {
         Self { config, transport }
     }
+}
 
-    async fn exchange(
+impl Wire for OpenAi {
+    type Assembly = stream::Assembly;
+
+    fn site(&self) -> &Site {
+        self.config.site()
+    }
+
+    fn encode(&self, request: &ChatRequest) -> Request<Bytes> {
+        encode::encode(&self.config, request)
+    }
+
+    fn whole(&self, _request: &ChatRequest, body: &[u8]) -> Result<ChatReply, CallFailure> {
+        decode::whole(body, &self.config)
+    }
+
+    fn unended(
         &self,
-        request: &ChatRequest,
-        watch: &mut dyn CallWatch,
+        _request: &ChatRequest,
+        body: &[u8],
+        source: TransportError,
     ) -> Result<ChatReply, CallFailure> {
-        let sent = encode::encode(&self.config, request);
-        watch.leaving();
-        let answer = match self.transport.send(sent).await {
-            Ok(answer) => answer,
-            Err(error) if error.nothing_left() => {
-                watch.could_not_connect();
-                return Err(CallFailure::CouldNotConnect(error));
-            }
-            Err(error) => return Err(broken("its head", error)),
-        };
-        let head = self.head(answer.status().as_u16(), answer.headers());
-        watch.head(&head);
-        let content_type = content_type(answer.headers());
-        let body = answer.into_body();
-        if !(200..300).contains(&head.status) {
-            return Err(self.refused(&head, &content_type, body).await);
-        }
-        let reply = match Form::of(&content_type) {
-            Form::Page => {
-                return Err(CallFailure::Html {
-                    status: head.status,
-                    content_type: content_type.into(),
-                });
-            }
-            Form::Events => stream::pieces(body, &self.config, watch).await?,
-            Form::Other => self.whole(body, request.streaming, watch).await?,
-        };
-        Ok(self.without_key(head, reply))
+        decode::unended(body, &self.config, source)
     }
 
-    /// What the server chose to call things has no key in it, whatever it does with ours.
-    fn without_key(&self, head: HeadFacts, reply: ChatReply) -> ChatReply {
-        let key = self.config.key_text();
-        let request_id = head.request_id.or(reply.request_id);
-        let stop = match reply.stop {
-            Stop::Other(reason) => Stop::Other(word_without(&reason, key).into()),
-            stop => stop,
-        };
-        let request_id = request_id.map(|id| word_without(&id, key));
-        ChatReply { request_id, stop, ..reply }
-    }
-
-    async fn whole(
-        &self,
-        body: BodyStream,
-        streaming: Streaming,
-        watch: &mut dyn CallWatch,
-    ) -> Result<ChatReply, CallFailure> {
-        let Arrived { bytes, lacks } = body.arrived(self.config.bytes_max()).await;
-        let read = match lacks {
-            None => decode::whole(&bytes, &self.config),
-            Some(BodyError::Cut(source)) => decode::unended(&bytes, &self.config, source),
-            Some(BodyError::TooLarge { .. }) => {
-                Err(CallFailure::Unreadable { missing: "end within the allowed size", usage: None })
-            }
-        };
-        let usage = read.as_ref().map_or_else(CallFailure::usage, |reply| reply.usage);
-        if let Some(usage) = usage {
-            watch.usage(usage);
-        }
-        // A server that does not stream answers in one piece; who listens must not miss it.
-        if let (Streaming::Pieces, Ok(reply)) = (streaming, &read)
-            && !reply.text.is_empty()
-        {
-            watch.piece(&reply.text);
-        }
-        read
-    }
-
-    /// The failure that an answer with an error status stands for.
-    async fn refused(&self, head: &HeadFacts, content_type: &str, body: BodyStream) -> CallFailure {
-        let page = Form::of(content_type) == Form::Page;
-        // The status is known: a body that is cut, endless or absent changes nothing but the words,
-        // unless what came of it is typed: a cut page or text says nothing for certain.
-        let Arrived { bytes, lacks } = body.arrived(ERROR_BYTES_MAX).await;
-        let error = match lacks {
-            _ if page => ErrorBody::default(),
-            None => ErrorBody::read(&bytes),
-            Some(_) => ErrorBody::typed(&bytes).unwrap_or_default(),
-        };
-        let answer = error.answered(head, self.config.key_text());
-        if page && answer.class() == FailureClass::Rejected {
-            return CallFailure::Html { status: head.status, content_type: content_type.into() };
-        }
-        CallFailure::from_answer(answer)
-    }
-
-    fn head(&self, status: u16, headers: &HeaderMap) -> HeadFacts {
-        // A date in `Retry-After` is the server's: measured against the server's own clock where
-        // the answer tells it, ours may differ.
-        let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
-        let now = date.and_then(|date| httpdate::parse_http_date(date).ok());
-        HeadFacts {
-            status,
-            limits: LimitFacts::read(headers),
-            request_id: ["x-request-id", "request-id", "apim-request-id"]
-                .iter()
-                .find_map(|name| headers.get(*name)?.to_str().ok())
-                .map(|id| word_without(id, self.config.key_text())),
-            retry_after: retry_after(headers, now.unwrap_or_else(|| self.config.wall_clock_fn()())),
-        }
-    }
-}
-
-const ERROR_BYTES_MAX: usize = 64 << 10;
-
-fn broken(missing: &'static str, source: TransportError) -> CallFailure {
-    CallFailure::Broken { missing, usage: None, source: Some(source) }
-}
-
-/// The content type without its parameters, bounded.
-fn content_type(headers: &HeaderMap) -> String {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = value.unwrap_or("").split(';').next().unwrap_or("").trim();
-    essence.chars().take(64).collect::<String>().to_ascii_lowercase()
-}
-
-/// How an answer is to be read. Servers of plain JSON sometimes forget to say so.
-#[derive(PartialEq, Eq)]
-enum Form {
-    Page,
-    Events,
-    Other,
-}
-
-impl Form {
-    fn of(content_type: &str) -> Self {
-        match content_type {
-            "text/html" | "application/xhtml+xml" => Self::Page,
-            "text/event-stream" => Self::Events,
-            _ => Self::Other,
-        }
+    fn assembly(&self, _request: &ChatRequest) -> stream::Assembly {
+        stream::Assembly::new(self.config.server())
     }
 }
 
@@ -202,7 +87,7 @@ impl Provider for OpenAi {
         request: &'a ChatRequest,
         watch: &'a mut dyn CallWatch,
     ) -> BoxFuture<'a, Result<ChatReply, CallFailure>> {
-        self.exchange(request, watch).boxed()
+        exchange(self, &*self.transport, request, watch).boxed()
     }
 
     fn kind(&self) -> &'static str {

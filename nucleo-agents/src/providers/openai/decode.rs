@@ -5,7 +5,7 @@
 //! stop that explains it is an error, never an empty reply; one that says error, beside its choices,
 //! inside one or as the finish reason, is one, however much text stands next to it.
 //!
-//! Not here: pieces (`stream`), errors with an error status (`error`).
+//! Not here: pieces (`stream`), errors with an error status (`over_http`).
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::OpenAiConfig;
 use super::calls::{CallIn, Calls};
-use super::error::ErrorBody;
 use super::usage::UsageWire;
+use crate::providers::over_http::{ErrorBody, lenient, streamed_error};
 use crate::transport::TransportError;
-use crate::wire::{CallFailure, ChatReply, ErrorAnswer, Reasoning, Stop, StreamedAfter};
+use crate::wire::{CallFailure, ChatReply, Reasoning, Stop, StreamedAfter};
 
 /// A whole answer, or one event of a stream: the choices differ, the rest is the same.
 #[derive(Deserialize)]
@@ -59,12 +59,6 @@ pub(super) enum Content {
 #[derive(Deserialize)]
 pub(super) struct ContentPart {
     text: Option<String>,
-}
-
-/// A field whose malformed value counts as absent: it must not cost the answer around it.
-fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UsageWire>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).ok())
 }
 
 /// `null` is a list of nothing.
@@ -159,7 +153,7 @@ fn read(answer: Answer<Choice>, config: &OpenAiConfig) -> Result<ChatReply, Call
     let usage = answer.used();
     let unreadable = |missing| CallFailure::Unreadable { missing, usage };
     if let Some((error, after)) = answer.failed() {
-        return Err(streamed_error(error.inside(config.key_text()), after, usage));
+        return Err(streamed_error(error.inside(config.site().key_text()), after, usage));
     }
     let choices = answer.choices.ok_or_else(|| unreadable("`choices`"))?;
     let choice = choices.into_iter().next().ok_or_else(|| unreadable("entry in `choices`"))?;
@@ -176,7 +170,7 @@ fn read(answer: Answer<Choice>, config: &OpenAiConfig) -> Result<ChatReply, Call
         thought,
         stop: choice.finish_reason.as_deref().map(stop),
     };
-    let reply = made.reply(config).map_err(unreadable)?;
+    let reply = made.reply(config.server()).map_err(unreadable)?;
     Ok(reply.usage(usage).request_id(answer.id.map(Into::into)))
 }
 
@@ -197,7 +191,7 @@ pub(super) enum SaidText {
 
 impl Made {
     /// The reply that it is, or the essential that it lacks.
-    pub(super) fn reply(self, config: &OpenAiConfig) -> Result<ChatReply, &'static str> {
+    pub(super) fn reply(self, server: &Arc<str>) -> Result<ChatReply, &'static str> {
         let stop = match (self.stop, self.calls.is_empty()) {
             // Some servers name the usual end, or none, after calls.
             (None | Some(Stop::End | Stop::Other(_)), false) => Stop::ToolCalls,
@@ -218,7 +212,7 @@ impl Made {
             (None, stop) if !explains_silence(stop) => return Err("`content`"),
             _ => {}
         }
-        let of_server = |text| Reasoning::new(Arc::clone(config.server()), Value::String(text));
+        let of_server = |text| Reasoning::new(Arc::clone(server), Value::String(text));
         let reasoning = self.thought.map(of_server).into_iter().collect();
         Ok(ChatReply::new(text.unwrap_or_default(), stop).calls(calls).reasoning(reasoning))
     }
@@ -240,16 +234,6 @@ fn unparsed(body: &[u8]) -> CallFailure {
     let usage = value.get("usage").and_then(|usage| UsageWire::deserialize(usage).ok());
     let usage = usage.as_ref().and_then(UsageWire::disjoint);
     CallFailure::Unreadable { missing: "`choices` of the known form", usage }
-}
-
-pub(super) fn streamed_error(
-    inside: ErrorAnswer,
-    after: StreamedAfter,
-    usage: Option<Usage>,
-) -> CallFailure {
-    let class = inside.class();
-    let ErrorAnswer { kind, code, said, .. } = inside;
-    CallFailure::StreamedError { class, code: code.or(kind), after, usage, said }
 }
 
 /// The stop that a `finish_reason` stands for.

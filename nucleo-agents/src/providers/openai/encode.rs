@@ -10,45 +10,18 @@
 //! Not here: the messages (`messages`), the tools (`tools`), the answer (`decode`, `stream`).
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, header};
+use http::Request;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::messages::{HandBack, MessageOut, messages_out};
 use super::tools::{ChoiceOut, ToolOut};
 use super::{Dialect, OpenAiConfig};
+use crate::providers::over_http::post;
 use crate::wire::{ChatRequest, ResponseSchema, Streaming};
 
-/// The header by which a loopback server is told how long to answer.
-pub(crate) const OUTPUT_TOKENS_HINT: &str = "x-nucleo-output-tokens";
-
-/// The header by which a loopback server is told for how many turns to call tools.
-pub(crate) const TOOL_TURNS_HINT: &str = "x-nucleo-tool-turns";
-
 pub(super) fn encode(config: &OpenAiConfig, request: &ChatRequest) -> Request<Bytes> {
-    let mut sent = Request::new(body(config.spoken(), config.server(), request));
-    *sent.method_mut() = Method::POST;
-    *sent.uri_mut() = config.uri().clone();
-    let headers = sent.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(header::ACCEPT, HeaderValue::from_static(accept(request.streaming)));
-    if let Some(authorization) = config.authorization() {
-        headers.insert(header::AUTHORIZATION, authorization.clone());
-    }
-    if let Some(tokens) = request.hints.output_tokens {
-        headers.insert(OUTPUT_TOKENS_HINT, tokens.into());
-    }
-    if let Some(turns) = request.hints.tool_turns {
-        headers.insert(TOOL_TURNS_HINT, turns.into());
-    }
-    sent
-}
-
-const fn accept(streaming: Streaming) -> &'static str {
-    match streaming {
-        Streaming::Whole => "application/json",
-        Streaming::Pieces => "text/event-stream",
-    }
+    post(config.site(), request, body(config.spoken(), config.server(), request))
 }
 
 #[derive(Serialize)]

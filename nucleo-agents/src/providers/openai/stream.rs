@@ -6,23 +6,20 @@
 //!
 //! Invariants: usage on any event replaces the one before (servers report running totals), and is
 //! never summed; a total that text came after is the total of less than was said, and counts as
-//! unknown; each piece of text is told before it is kept; the size of the whole is bounded.
+//! unknown; each piece of text is told before it is kept.
 //!
-//! Not here: the connection (`transport`), types of the events (`decode`).
+//! Not here: events of bytes (`over_http::events`), types of the events (`decode`).
 
-use std::pin::pin;
+use std::sync::Arc;
 
-use eventsource_stream::{EventStreamError, Eventsource as _};
-use futures_util::StreamExt as _;
 use nucleo_core::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::OpenAiConfig;
 use super::calls::Calls;
-use super::decode::{Answer, FAILED, Made, Said, SaidText, stop, streamed_error};
-use super::error::ErrorBody;
-use crate::transport::{BodyStream, BrokenAt, TransportError};
+use super::decode::{Answer, FAILED, Made, Said, SaidText, stop};
+use crate::providers::over_http::{self, ErrorBody, Next, streamed_error, told_usage};
+use crate::transport::TransportError;
 use crate::wire::{CallFailure, CallWatch, ChatReply, Stop, StreamedAfter};
 
 #[derive(Deserialize)]
@@ -34,7 +31,8 @@ struct Choice {
 
 /// What has arrived so far.
 #[derive(Default)]
-struct Assembly {
+pub(crate) struct Assembly {
+    server: Arc<str>,
     id: Option<Box<str>>,
     text: String,
     spoke: Spoke,
@@ -54,42 +52,7 @@ enum Spoke {
     Refusal,
 }
 
-/// Whether more may follow.
-#[derive(PartialEq, Eq)]
-enum Next {
-    More,
-    Done,
-}
-
-/// Reads a streamed answer of 2xx to its end.
-pub(super) async fn pieces(
-    body: BodyStream,
-    config: &OpenAiConfig,
-    watch: &mut dyn CallWatch,
-) -> Result<ChatReply, CallFailure> {
-    let key = config.key_text();
-    let mut events = pin!(bounded(body, config.bytes_max()).eventsource());
-    let mut so_far = Assembly::default();
-    loop {
-        match events.next().await {
-            Some(Ok(event)) => {
-                if so_far.take(&event.event, &event.data, key, watch)? == Next::Done {
-                    return so_far.complete(config);
-                }
-            }
-            Some(Err(EventStreamError::Transport(source))) => {
-                return so_far.cut(config, Some(source));
-            }
-            Some(Err(EventStreamError::Utf8(_))) => return Err(so_far.unreadable("valid UTF-8")),
-            Some(Err(EventStreamError::Parser(_))) => {
-                return Err(so_far.unreadable("well-formed events"));
-            }
-            None => return so_far.cut(config, None),
-        }
-    }
-}
-
-impl Assembly {
+impl over_http::Assembly for Assembly {
     fn take(
         &mut self,
         name: &str,
@@ -110,7 +73,7 @@ impl Assembly {
         // Only the first choice is ours: we ask for one. A usage event has none.
         let choice = event.choices.into_iter().flatten().next();
         let delta = choice.as_ref().and_then(|choice| choice.delta.as_ref());
-        self.report(usage, delta.is_some_and(Said::has_output), watch);
+        told_usage(&mut self.usage, usage, delta.is_some_and(Said::has_output), watch);
         if let Some(error) = &event.error {
             return Err(self.failed(ErrorBody::of(error), key));
         }
@@ -128,17 +91,34 @@ impl Assembly {
         }
     }
 
-    /// Keeps and tells the usage of an event, or that its output has outdated the one before: a total
-    /// at the start, or on the first piece only, must not stand for hundreds of pieces.
-    fn report(&mut self, usage: Option<Usage>, output: bool, watch: &mut dyn CallWatch) {
-        match usage {
-            Some(usage) => {
-                self.usage = Some(usage);
-                watch.usage(usage);
-            }
-            None if output && self.usage.take().is_some() => watch.usage_outdated(),
-            None => {}
+    fn complete(self) -> Result<ChatReply, CallFailure> {
+        let Self { server, id, text, spoke, calls, thought, stop, usage } = self;
+        let text = match spoke {
+            Spoke::Nothing => SaidText::Nothing,
+            Spoke::Content => SaidText::Content(text),
+            Spoke::Refusal => SaidText::Refusal(text),
+        };
+        let reply = Made { text, calls, thought, stop }.reply(&server);
+        let reply = reply.map_err(|missing| CallFailure::Unreadable { missing, usage })?;
+        Ok(reply.usage(usage).request_id(id))
+    }
+
+    fn cut(self, source: Option<TransportError>) -> Result<ChatReply, CallFailure> {
+        if self.stop.is_some() {
+            return self.complete();
         }
+        Err(CallFailure::Broken { missing: "the end of the stream", usage: self.usage, source })
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl Assembly {
+    /// Nothing yet, of the server that calls itself so.
+    pub(super) fn new(server: &Arc<str>) -> Self {
+        Self { server: Arc::clone(server), ..Self::default() }
     }
 
     fn has_output(&self) -> bool {
@@ -171,30 +151,6 @@ impl Assembly {
         }
     }
 
-    fn complete(self, config: &OpenAiConfig) -> Result<ChatReply, CallFailure> {
-        let Self { id, text, spoke, calls, thought, stop, usage } = self;
-        let text = match spoke {
-            Spoke::Nothing => SaidText::Nothing,
-            Spoke::Content => SaidText::Content(text),
-            Spoke::Refusal => SaidText::Refusal(text),
-        };
-        let reply = Made { text, calls, thought, stop }.reply(config);
-        let reply = reply.map_err(|missing| CallFailure::Unreadable { missing, usage })?;
-        Ok(reply.usage(usage).request_id(id))
-    }
-
-    /// The stream ended without saying so.
-    fn cut(
-        self,
-        config: &OpenAiConfig,
-        source: Option<TransportError>,
-    ) -> Result<ChatReply, CallFailure> {
-        if self.stop.is_some() {
-            return self.complete(config);
-        }
-        Err(CallFailure::Broken { missing: "the end of the stream", usage: self.usage, source })
-    }
-
     fn failed(&self, error: ErrorBody, key: &str) -> CallFailure {
         let after = if self.has_output() { StreamedAfter::Text } else { StreamedAfter::Nothing };
         streamed_error(error.inside(key), after, self.usage)
@@ -203,31 +159,4 @@ impl Assembly {
     const fn unreadable(&self, missing: &'static str) -> CallFailure {
         CallFailure::Unreadable { missing, usage: self.usage }
     }
-}
-
-/// The longest line of a stream that has not ended yet. The parser looks at such a line anew with each
-/// piece of it, so its work grows with the square of this.
-const LINE_BYTES_MAX: usize = 1 << 20;
-
-/// The same body, broken off past `bytes_max`: a server that never stops must not fill us.
-fn bounded(
-    body: BodyStream,
-    bytes_max: usize,
-) -> impl futures_core::Stream<Item = Result<bytes::Bytes, TransportError>> {
-    let (mut left, mut line) = (bytes_max, 0_usize);
-    body.map(move |piece| {
-        let piece = piece?;
-        let broken = |words| TransportError::broken(BrokenAt::InBody, words);
-        left = left
-            .checked_sub(piece.len())
-            .ok_or_else(|| broken("the stream is larger than allowed"))?;
-        line = match piece.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
-            Some(end) => piece.len() - end,
-            None => line + piece.len(),
-        };
-        if line > LINE_BYTES_MAX {
-            return Err(broken("a line of the stream is longer than allowed"));
-        }
-        Ok(piece)
-    })
 }

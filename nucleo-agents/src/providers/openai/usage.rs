@@ -11,8 +11,9 @@
 //! Not here: what it costs (`nucleo_core::spend`).
 
 use nucleo_core::Usage;
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::Deserialize;
+
+use crate::providers::over_http::Count;
 
 /// The `usage` object; every field may be absent, and a malformed number counts as absent.
 #[derive(Debug, Default, Deserialize)]
@@ -38,22 +39,6 @@ struct InputDetails {
 #[serde(default)]
 struct OutputDetails {
     reasoning_tokens: Count,
-}
-
-/// A number of tokens: a whole number, also when written as `12.0`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Count(Option<u64>);
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        Ok(Self(value.as_u64().or_else(|| whole(value.as_f64()?))))
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just before")]
-fn whole(number: f64) -> Option<u64> {
-    ((0.0..9e15).contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }
 
 impl UsageWire {
@@ -96,7 +81,7 @@ fn apart(total: u64, part: u64, beside: Option<u64>, when_beside: [u64; 2]) -> u
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The typed body of an error, in the forms that compatible servers use.
+//! The typed body of an error, in the forms that servers use.
 //!
 //! Read are `{"error": {"message", "type", "code"}}`, `{"error": "words"}`, the same fields at the
 //! top (with `"object": "error"`), and `{"detail": "words"}`. A code may be a number, which inside a
@@ -8,14 +8,15 @@
 //!
 //! Not here: the judgement (`wire::ErrorAnswer`).
 
+use nucleo_core::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::{ErrorAnswer, HeadFacts, ServerSaid, word_without};
+use crate::wire::{CallFailure, ErrorAnswer, HeadFacts, ServerSaid, StreamedAfter};
 
 /// What a body says about an error.
 #[derive(Debug, Default)]
-pub(super) struct ErrorBody {
+pub(crate) struct ErrorBody {
     kind: Option<Box<str>>,
     code: Option<Box<str>>,
     /// A numeric code that is an HTTP status of an error.
@@ -35,7 +36,7 @@ struct Top {
 
 impl ErrorBody {
     /// What the body of an error answer says; a body without JSON is all words.
-    pub(super) fn read(body: &[u8]) -> Self {
+    pub(crate) fn read(body: &[u8]) -> Self {
         Self::typed(body).unwrap_or_else(|| {
             let words = String::from_utf8_lossy(&body[..body.len().min(WORDS_BYTES_MAX)]);
             Self { words: Some(words.into_owned()), ..Self::default() }
@@ -43,7 +44,7 @@ impl ErrorBody {
     }
 
     /// What a body in JSON says; `None` when it is none, or not all of it.
-    pub(super) fn typed(body: &[u8]) -> Option<Self> {
+    pub(crate) fn typed(body: &[u8]) -> Option<Self> {
         let top: Top = serde_json::from_slice(body).ok()?;
         if !top.error.is_null() {
             return Some(Self::of(&top.error));
@@ -53,7 +54,7 @@ impl ErrorBody {
     }
 
     /// What the value of an `error` field says.
-    pub(super) fn of(error: &Value) -> Self {
+    pub(crate) fn of(error: &Value) -> Self {
         match error {
             Value::Object(map) => {
                 let field = |name| map.get(name).unwrap_or(&Value::Null);
@@ -81,20 +82,31 @@ impl ErrorBody {
     }
 
     /// The error of an answer with an error status.
-    pub(super) fn answered(self, head: &HeadFacts, key: &str) -> ErrorAnswer {
+    pub(crate) fn answered(self, head: &HeadFacts, key: &str) -> ErrorAnswer {
         ErrorAnswer { status: head.status, retry_after: head.retry_after, ..self.inside(key) }
     }
 
     /// The error inside an answer that began as a success.
-    pub(super) fn inside(self, key: &str) -> ErrorAnswer {
+    pub(crate) fn inside(self, key: &str) -> ErrorAnswer {
         ErrorAnswer {
             status: self.status.unwrap_or(0),
             retry_after: None,
-            kind: self.kind.map(|kind| word_without(&kind, key)),
-            code: self.code.map(|code| word_without(&code, key)),
+            kind: self.kind,
+            code: self.code,
             said: self.words.filter(|w| !w.trim().is_empty()).map(|w| ServerSaid::without(&w, key)),
         }
     }
+}
+
+/// The failure that an error inside a successful answer stands for.
+pub(crate) fn streamed_error(
+    inside: ErrorAnswer,
+    after: StreamedAfter,
+    usage: Option<Usage>,
+) -> CallFailure {
+    let class = inside.class();
+    let ErrorAnswer { kind, code, said, .. } = inside;
+    CallFailure::StreamedError { class, code: code.or(kind), after, usage, said }
 }
 
 const WORDS_BYTES_MAX: usize = 4_096;
