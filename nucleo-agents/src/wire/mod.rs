@@ -33,6 +33,7 @@ pub use part::{Image, Part, Reasoning, ToolCall, ToolResult};
 pub use reply::{ChatReply, Stop};
 pub use retry_after::{WallClock, retry_after};
 pub use said::ServerSaid;
-pub(crate) use said::word_without;
+#[cfg(feature = "client")]
+pub(crate) use said::word;
 pub use tools::{ToolChoice, ToolSpec};
 pub use watch::{CallWatch, HeadFacts, Unwatched};

@@ -71,6 +71,13 @@ impl ServerSaid {
     }
 }
 
+/// What may be kept of a word that a server chose: a code, an id, a media type. Blotted out before it
+/// is cut, so that no part of a key is left.
+#[cfg(feature = "client")]
+pub(crate) fn word(text: &str, key: &str, chars_max: usize) -> String {
+    ServerSaid::without(text, key).as_str().chars().take(chars_max).collect()
+}
+
 const BLOT: &str = "[key]";
 
 /// A word that a server chose, such as a code or an id: bounded, and blotted out where a key is in it.

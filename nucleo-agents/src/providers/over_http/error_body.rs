@@ -12,7 +12,7 @@ use nucleo_core::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::wire::{CallFailure, ErrorAnswer, HeadFacts, ServerSaid, StreamedAfter};
+use crate::wire::{CallFailure, ErrorAnswer, HeadFacts, ServerSaid, StreamedAfter, word};
 
 /// What a body says about an error.
 #[derive(Debug, Default)]
@@ -65,17 +65,15 @@ impl ErrorBody {
     }
 
     fn fields(message: &Value, kind: &Value, code: &Value) -> Self {
-        let word = |value: &Value| match value {
-            Value::String(word) => {
-                Some(word.chars().take(CODE_CHARS_MAX).collect::<String>().into())
-            }
+        let text = |value: &Value| match value {
+            Value::String(word) => Some(word.as_str().into()),
             Value::Number(number) => Some(number.to_string().into()),
             _ => None,
         };
         let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
         Self {
-            kind: word(kind),
-            code: word(code),
+            kind: text(kind),
+            code: text(code),
             status: number.and_then(|n| u16::try_from(n).ok()).filter(|n| (400..600).contains(n)),
             words: words(message),
         }
@@ -91,8 +89,8 @@ impl ErrorBody {
         ErrorAnswer {
             status: self.status.unwrap_or(0),
             retry_after: None,
-            kind: self.kind,
-            code: self.code,
+            kind: self.kind.map(|kind| word(&kind, key, CODE_CHARS_MAX).into()),
+            code: self.code.map(|code| word(&code, key, CODE_CHARS_MAX).into()),
             said: self.words.filter(|w| !w.trim().is_empty()).map(|w| ServerSaid::without(&w, key)),
         }
     }

@@ -13,8 +13,8 @@ use http::{HeaderMap, header};
 use super::{ErrorBody, Site, Wire, events};
 use crate::transport::{Arrived, BodyError, BodyStream, Transport, TransportError};
 use crate::wire::{
-    CallFailure, CallWatch, ChatReply, ChatRequest, FailureClass, HeadFacts, LimitFacts, Streaming,
-    retry_after,
+    CallFailure, CallWatch, ChatReply, ChatRequest, FailureClass, HeadFacts, LimitFacts, Stop,
+    Streaming, retry_after, word,
 };
 
 /// Asks once, and tells `watch` what happens on the way.
@@ -37,7 +37,7 @@ pub(crate) async fn exchange(
     let site = wire.site();
     let head = head(site, answer.status().as_u16(), answer.headers());
     watch.head(&head);
-    let content_type = content_type(answer.headers());
+    let content_type = content_type(site, answer.headers());
     let body = answer.into_body();
     if !(200..300).contains(&head.status) {
         return Err(refused(site, &head, &content_type, body).await);
@@ -55,8 +55,17 @@ pub(crate) async fn exchange(
         }
         Form::Other => whole(wire, request, body, watch).await?,
     };
-    let request_id = head.request_id.or_else(|| reply.request_id.clone());
-    Ok(reply.request_id(request_id))
+    Ok(without_key(reply, head.request_id, site.key_text()))
+}
+
+/// The reply with the exchange's name; what words a server chose in it are as safe as an error's.
+fn without_key(mut reply: ChatReply, request_id: Option<Box<str>>, key: &str) -> ChatReply {
+    if let Stop::Other(reason) = &mut reply.stop {
+        *reason = word(reason, key, WORD_CHARS_MAX);
+    }
+    let said = reply.request_id.take();
+    reply.request_id = request_id.or_else(|| Some(word(&said?, key, ID_CHARS_MAX).into()));
+    reply
 }
 
 async fn whole(
@@ -121,22 +130,24 @@ fn head(site: &Site, status: u16, headers: &HeaderMap) -> HeadFacts {
         request_id: ["x-request-id", "request-id", "apim-request-id"]
             .iter()
             .find_map(|name| headers.get(*name)?.to_str().ok())
-            .map(|id| id.chars().take(128).collect::<String>().into()),
+            .map(|id| word(id, site.key_text(), ID_CHARS_MAX).into()),
         retry_after: retry_after(headers, now),
     }
 }
 
 const ERROR_BYTES_MAX: usize = 64 << 10;
+const WORD_CHARS_MAX: usize = 64;
+const ID_CHARS_MAX: usize = 128;
 
 fn broken(missing: &'static str, source: TransportError) -> CallFailure {
     CallFailure::Broken { missing, usage: None, source: Some(source) }
 }
 
 /// The content type without its parameters, bounded.
-fn content_type(headers: &HeaderMap) -> String {
+fn content_type(site: &Site, headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or("").split(';').next().unwrap_or("").trim();
-    essence.chars().take(64).collect::<String>().to_ascii_lowercase()
+    word(essence, site.key_text(), WORD_CHARS_MAX).to_ascii_lowercase()
 }
 
 /// How an answer is to be read. Servers of plain JSON sometimes forget to say so.
