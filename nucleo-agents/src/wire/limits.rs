@@ -2,14 +2,19 @@
 //!
 //! Read are `x-ratelimit-limit-D`, `-remaining-D` and `-reset-D` with D one of `requests`,
 //! `tokens`, `input-tokens`, `output-tokens`. A reset is a span such as `1h2m3.5s` or `120ms`, or a
-//! plain number of seconds.
+//! plain number of seconds. Where these say nothing of a dimension, `anthropic-ratelimit-D-limit`,
+//! `-remaining` and `-reset` do, whose resets are RFC 3339 dates; not of `tokens`, which there means
+//! whichever limit is the tightest at the moment.
 //!
 //! Invariants: what can't be read is absent; nothing is derived.
 //!
 //! Not here: what follows. A limit sets a capacity, a remaining may only lower a level: that is the
 //! account's rule (`nucleo_core::limits`).
 
+use std::time::{Duration, SystemTime};
+
 use http::HeaderMap;
+use jiff::Timestamp;
 use nucleo_core::Span;
 
 use super::retry_after::decimal;
@@ -20,7 +25,7 @@ use super::retry_after::decimal;
 /// use nucleo_agents::wire::LimitFacts;
 /// let mut headers = http::HeaderMap::new();
 /// headers.insert("x-ratelimit-limit-requests", "60".parse().unwrap());
-/// let facts = LimitFacts::read(&headers);
+/// let facts = LimitFacts::read(&headers, std::time::SystemTime::UNIX_EPOCH);
 /// assert_eq!(facts.requests.unwrap().limit, Some(60));
 /// assert_eq!(facts.tokens, None);
 /// ```
@@ -49,14 +54,18 @@ pub struct LimitFact {
 }
 
 impl LimitFacts {
-    /// What `headers` say.
+    /// What `headers` say; `now` is what a reset that is a date is counted from.
     #[must_use]
-    pub fn read(headers: &HeaderMap) -> Self {
+    pub fn read(headers: &HeaderMap, now: SystemTime) -> Self {
+        let either = |spans, dates| {
+            LimitFact::read(headers, spans, span)
+                .or_else(|| LimitFact::read(headers, dates, |text| until(text, now)))
+        };
         Self {
-            requests: LimitFact::read(headers, REQUESTS),
-            tokens: LimitFact::read(headers, TOKENS),
-            input_tokens: LimitFact::read(headers, INPUT_TOKENS),
-            output_tokens: LimitFact::read(headers, OUTPUT_TOKENS),
+            requests: either(REQUESTS, REQUESTS_DATED),
+            tokens: LimitFact::read(headers, TOKENS, span),
+            input_tokens: either(INPUT_TOKENS, INPUT_TOKENS_DATED),
+            output_tokens: either(OUTPUT_TOKENS, OUTPUT_TOKENS_DATED),
         }
     }
 }
@@ -78,14 +87,34 @@ const OUTPUT_TOKENS: Names = [
     "x-ratelimit-reset-output-tokens",
 ];
 
+const REQUESTS_DATED: Names = [
+    "anthropic-ratelimit-requests-limit",
+    "anthropic-ratelimit-requests-remaining",
+    "anthropic-ratelimit-requests-reset",
+];
+const INPUT_TOKENS_DATED: Names = [
+    "anthropic-ratelimit-input-tokens-limit",
+    "anthropic-ratelimit-input-tokens-remaining",
+    "anthropic-ratelimit-input-tokens-reset",
+];
+const OUTPUT_TOKENS_DATED: Names = [
+    "anthropic-ratelimit-output-tokens-limit",
+    "anthropic-ratelimit-output-tokens-remaining",
+    "anthropic-ratelimit-output-tokens-reset",
+];
+
 impl LimitFact {
-    fn read(headers: &HeaderMap, [limit, remaining, reset]: Names) -> Option<Self> {
+    fn read(
+        headers: &HeaderMap,
+        [limit, remaining, reset]: Names,
+        resets_in: impl Fn(&str) -> Option<Span>,
+    ) -> Option<Self> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         let number = |name| text(name).and_then(|text| text.parse().ok());
         let fact = Self {
             limit: number(limit),
             remaining: number(remaining),
-            resets_in: text(reset).and_then(span),
+            resets_in: text(reset).and_then(resets_in),
         };
         (fact != Self::default()).then_some(fact)
     }
@@ -107,6 +136,13 @@ fn span(text: &str) -> Option<Span> {
         }
         rest = after;
     }
+}
+
+/// The span from `now` to an RFC 3339 date; one that has passed is at once.
+fn until(text: &str, now: SystemTime) -> Option<Span> {
+    let (at, now) = (text.parse::<Timestamp>().ok()?, Timestamp::try_from(now).ok()?);
+    let left = Duration::try_from(at.duration_since(now));
+    Some(left.map_or(Span::ZERO, Span::from))
 }
 
 fn unit_ns(unit: &str) -> Option<u64> {
@@ -152,8 +188,33 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("x-ratelimit-limit-tokens", "many".parse().unwrap());
         headers.insert("x-ratelimit-remaining-requests", "0".parse().unwrap());
-        let facts = LimitFacts::read(&headers);
+        let facts = LimitFacts::read(&headers, SystemTime::UNIX_EPOCH);
         assert_eq!(facts.tokens, None);
         assert_eq!(facts.requests.unwrap().remaining, Some(0));
+    }
+
+    #[test]
+    fn resets_that_are_dates_count_from_the_servers_clock() {
+        let now = httpdate::parse_http_date("Fri, 01 May 2026 12:00:00 GMT").unwrap();
+        for (reset, ms) in [
+            ("2026-05-01T12:00:30Z", Some(30_000)),
+            ("2026-05-01T12:00:00.250Z", Some(250)),
+            ("2026-05-01T14:01:00+02:00", Some(60_000)),
+            ("2026-05-01T11:59:59Z", Some(0)),
+            ("2026-05-01 12:00", None),
+            ("30s", None),
+            ("soon", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("anthropic-ratelimit-input-tokens-limit", "40000".parse().unwrap());
+            headers.insert("anthropic-ratelimit-input-tokens-remaining", "39000".parse().unwrap());
+            headers.insert("anthropic-ratelimit-input-tokens-reset", reset.parse().unwrap());
+            headers.insert("anthropic-ratelimit-tokens-limit", "48000".parse().unwrap());
+            let facts = LimitFacts::read(&headers, now);
+            let resets_in = ms.map(Span::from_millis);
+            let fact = LimitFact { limit: Some(40_000), remaining: Some(39_000), resets_in };
+            assert_eq!(facts.input_tokens, Some(fact), "{reset}");
+            assert_eq!((facts.requests, facts.tokens, facts.output_tokens), (None, None, None));
+        }
     }
 }

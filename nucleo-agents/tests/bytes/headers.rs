@@ -3,6 +3,8 @@
 //!
 //! The bytes are header lines, `name: value`.
 
+use std::time::SystemTime;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use nucleo_agents::providers::openai::OpenAiConfig;
 use nucleo_agents::wire::{LimitFacts, ServerSaid, retry_after};
@@ -33,7 +35,7 @@ pub(crate) fn check(bytes: &[u8]) {
     {
         assert_eq!(read, Some(asked), "{headers:?}");
     }
-    let facts = LimitFacts::read(&headers);
+    let facts = LimitFacts::read(&headers, now);
     let number = |name: &str| text(name).and_then(|text| text.trim().parse().ok());
     let requests = facts.requests.unwrap_or_default();
     assert_eq!(requests.limit, number("x-ratelimit-limit-requests"));
@@ -65,7 +67,7 @@ fn check_reset(bytes: &[u8]) {
     let text = format!("{hours}h{minutes}m{rest}.{part:09}s");
     let mut headers = HeaderMap::new();
     headers.insert("x-ratelimit-reset-tokens", text.parse().expect("plain text"));
-    let tokens = LimitFacts::read(&headers).tokens.expect("it was told");
+    let tokens = LimitFacts::read(&headers, SystemTime::UNIX_EPOCH).tokens.expect("it was told");
     assert_eq!(tokens.resets_in, Some(Span::from_nanos(ns)), "{text}");
 }
 

@@ -126,7 +126,7 @@ fn head(site: &Site, status: u16, headers: &HeaderMap) -> HeadFacts {
     let now = now.unwrap_or_else(|| site.wall_clock_fn()());
     HeadFacts {
         status,
-        limits: LimitFacts::read(headers),
+        limits: LimitFacts::read(headers, now),
         request_id: ["x-request-id", "request-id", "apim-request-id"]
             .iter()
             .find_map(|name| headers.get(*name)?.to_str().ok())
