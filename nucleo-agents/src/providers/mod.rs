@@ -19,6 +19,8 @@
 //!
 //! Not here: which provider is asked (the picker), what a call costs (`nucleo_core::spend`).
 
+#[cfg(feature = "anthropic")]
+pub mod anthropic;
 mod contract;
 #[cfg(feature = "loopback")]
 pub mod loopback;

@@ -231,6 +231,7 @@ const REJECTED: &[&str] = &[
     "authentication_error",
     "permission_error",
     "not_found_error",
+    "request_too_large",
     "invalid_api_key",
     "model_not_found",
     "context_length_exceeded",

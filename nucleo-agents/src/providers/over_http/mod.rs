@@ -6,7 +6,7 @@
 //!
 //! Invariants: one call, one request; the key is in no error, no log and no `Debug`.
 //!
-//! Not here: the bytes of any wire (`providers::openai`).
+//! Not here: the bytes of any wire (`providers::openai`, `providers::anthropic`).
 
 mod error_body;
 mod events;
