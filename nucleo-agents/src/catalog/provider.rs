@@ -75,9 +75,10 @@ impl ProviderKind {
     #[must_use]
     pub const fn is_compiled(self) -> bool {
         match self {
+            Self::Anthropic => cfg!(feature = "anthropic"),
             Self::OpenaiCompatible => cfg!(feature = "openai"),
             Self::Loopback => cfg!(feature = "loopback"),
-            Self::Anthropic | Self::Bedrock | Self::Ollama => false,
+            Self::Bedrock | Self::Ollama => false,
         }
     }
 }

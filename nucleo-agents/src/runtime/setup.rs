@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::accounts::Accounts;
 use super::error::StartError;
 use super::route::Route;
-#[cfg(feature = "openai")]
+#[cfg(feature = "client")]
 use crate::catalog::ProviderKind;
 use crate::catalog::{Catalog, Credentials, ModelEntry, ProviderEntry};
 use crate::providers::Provider;
@@ -27,7 +27,7 @@ type Cause = Box<dyn Error + Send + Sync>;
 pub(super) struct Setup<'c> {
     catalog: &'c Catalog,
     credentials: &'c Credentials,
-    #[cfg_attr(not(feature = "openai"), expect(dead_code, reason = "no provider sends"))]
+    #[cfg_attr(not(feature = "client"), expect(dead_code, reason = "no provider sends"))]
     transport: Option<Arc<dyn Transport>>,
     providers: BTreeMap<Arc<str>, Arc<dyn Provider>>,
     /// The loopback servers inside this process.
@@ -78,6 +78,8 @@ impl<'c> Setup<'c> {
 
     fn set_up(&mut self, entry: &ProviderEntry) -> Result<Arc<dyn Provider>, Cause> {
         match entry.kind {
+            #[cfg(feature = "anthropic")]
+            ProviderKind::Anthropic => self.anthropic(entry),
             #[cfg(feature = "openai")]
             ProviderKind::OpenaiCompatible => {
                 let url = entry.base_url.as_deref().unwrap_or(OPENAI_BASE_URL);
@@ -107,23 +109,37 @@ impl<'c> Setup<'c> {
         Ok(url)
     }
 
+    #[cfg(feature = "anthropic")]
+    fn anthropic(&mut self, entry: &ProviderEntry) -> Result<Arc<dyn Provider>, Cause> {
+        use crate::providers::anthropic::{Anthropic, AnthropicConfig};
+        let url = entry.base_url.as_deref().unwrap_or(AnthropicConfig::BASE_URL);
+        let mut config = AnthropicConfig::new(url)?;
+        if let Ok(Some(key)) = self.credentials.key(&entry.name) {
+            config = config.api_key(key.clone())?;
+        }
+        Ok(Arc::new(Anthropic::new(config, self.transport()?)))
+    }
+
     #[cfg(feature = "openai")]
     fn openai(&mut self, url: &str, entry: &ProviderEntry) -> Result<Arc<dyn Provider>, Cause> {
         use crate::providers::openai::{OpenAi, OpenAiConfig};
-        use crate::transport::{Pooled, PooledConfig};
         let mut config = OpenAiConfig::new(url)?;
         if let Ok(Some(key)) = self.credentials.key(&entry.name) {
             config = config.api_key(key.clone())?;
         }
-        let transport = match &self.transport {
-            Some(transport) => Arc::clone(transport),
-            None => {
-                let pooled: Arc<dyn Transport> = Arc::new(Pooled::new(PooledConfig::default())?);
-                self.transport = Some(Arc::clone(&pooled));
-                pooled
-            }
-        };
-        Ok(Arc::new(OpenAi::new(config, transport)))
+        Ok(Arc::new(OpenAi::new(config, self.transport()?)))
+    }
+
+    /// The one that was given, or the pool that all providers share.
+    #[cfg(feature = "client")]
+    fn transport(&mut self) -> Result<Arc<dyn Transport>, Cause> {
+        use crate::transport::{Pooled, PooledConfig};
+        if let Some(transport) = &self.transport {
+            return Ok(Arc::clone(transport));
+        }
+        let pooled: Arc<dyn Transport> = Arc::new(Pooled::new(PooledConfig::default())?);
+        self.transport = Some(Arc::clone(&pooled));
+        Ok(pooled)
     }
 }
 
