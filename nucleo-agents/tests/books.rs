@@ -17,7 +17,7 @@ use nucleo_core::{Money, Span};
 
 const CATALOG: &str = r#"
 [providers.far]
-kind = "openai-compatible"
+kind = "KIND"
 base_url = "http://far.test/v1"
 
 [models.scribe]
@@ -32,9 +32,17 @@ PRICE
 
 const PRICE: &str = r#"price = { currency = "USD", input = 3, output = 15, cache_read = 0.30, cache_write = 3.75 }"#;
 
+/// By either wire it is the same money.
+const KINDS: [&str; 2] = ["openai-compatible", "anthropic"];
+
 /// One call of 200 declared tokens over `transport`, under a cap; and what is booked for it.
-async fn asked(price: &str, transport: Arc<dyn Transport>) -> (Result<String, AgentError>, Money) {
-    let catalog = Catalog::parse("models.toml", &CATALOG.replace("PRICE", price)).unwrap();
+async fn asked(
+    kind: &str,
+    price: &str,
+    transport: Arc<dyn Transport>,
+) -> (Result<String, AgentError>, Money) {
+    let catalog = CATALOG.replace("KIND", kind).replace("PRICE", price);
+    let catalog = Catalog::parse("models.toml", &catalog).unwrap();
     let runtime = Runtime::builder(catalog).transport(transport).seed(7).start().unwrap();
     let workflow = runtime.workflow("w").start();
     workflow.set_cap(Some("1 USD".parse().unwrap()));
@@ -45,12 +53,12 @@ async fn asked(price: &str, transport: Arc<dyn Transport>) -> (Result<String, Ag
     (result, workflow.spent().unwrap_or_else(|| "0 USD".parse().unwrap()))
 }
 
-async fn played(fault: Fault) -> (Result<String, AgentError>, Money, Ledger) {
+async fn played(kind: &str, fault: Fault) -> (Result<String, AgentError>, Money, Ledger) {
     let price = LoopbackPrice::usd(3_000_000_000_000, 15_000_000_000_000);
     let model = LoopbackModel::new("scribe-1").price(price).output_tokens(100, 100);
     let rule = FaultRule::new(When::First(1), fault);
     let engine = Engine::new(LoopbackConfig::new([model]).fault(rule)).unwrap();
-    let (result, spent) = asked(PRICE, engine.transport()).await;
+    let (result, spent) = asked(kind, PRICE, engine.transport()).await;
     (result, spent, engine.ledger())
 }
 
@@ -81,11 +89,13 @@ async fn what_was_told_is_booked_exactly() {
         (Fault::DoubledUsage, 1),
         (Fault::ClockJump { by_ms: -7_200_000 }, 1),
     ] {
-        let (result, spent, ledger) = played(fault).await;
-        assert!(result.is_ok(), "{fault:?}: {result:?}");
-        assert_eq!(ledger.requests, requests, "{fault:?}");
-        assert_eq!(spent, billed(&ledger), "{fault:?}");
-        assert_eq!(ledger.faults[fault.name()], 1, "{fault:?}");
+        for kind in KINDS {
+            let (result, spent, ledger) = played(kind, fault).await;
+            assert!(result.is_ok(), "{kind} {fault:?}: {result:?}");
+            assert_eq!(ledger.requests, requests, "{kind} {fault:?}");
+            assert_eq!(spent, billed(&ledger), "{kind} {fault:?}");
+            assert_eq!(ledger.faults[fault.name()], 1, "{kind} {fault:?}");
+        }
     }
 }
 
@@ -100,20 +110,23 @@ async fn what_was_not_told_is_booked_above_the_bill() {
         (inside(InsideError::ServerError, InsideAfter::Half), 2),
         (Fault::MissingUsage, 1),
     ] {
-        let (result, spent, ledger) = played(fault).await;
-        assert!(result.is_ok(), "{fault:?}: {result:?}");
-        assert_eq!(ledger.requests, requests, "{fault:?}");
-        assert!(spent.pico() > billed(&ledger).pico(), "{fault:?}: {spent} of {}", billed(&ledger));
+        for kind in KINDS {
+            let (result, spent, ledger) = played(kind, fault).await;
+            assert!(result.is_ok(), "{kind} {fault:?}: {result:?}");
+            assert_eq!(ledger.requests, requests, "{kind} {fault:?}");
+            let billed = billed(&ledger);
+            assert!(spent.pico() > billed.pico(), "{kind} {fault:?}: {spent} of {billed}");
+        }
     }
     for fault in [Fault::Silent, Fault::Stall, Fault::KeepAlive] {
-        let (result, spent, ledger) = played(fault).await;
-        let error = result.unwrap_err().to_string();
-        assert!(error.contains("timed out after"), "{fault:?}: {error}");
-        assert_eq!((ledger.requests, ledger.failed), (1, 1), "{fault:?}");
-        assert!(
-            spent.pico() > billed(&ledger).pico() && billed(&ledger).pico() > 0,
-            "{fault:?}: {spent}"
-        );
+        for kind in KINDS {
+            let (result, spent, ledger) = played(kind, fault).await;
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains("timed out after"), "{kind} {fault:?}: {error}");
+            assert_eq!((ledger.requests, ledger.failed), (1, 1), "{kind} {fault:?}");
+            let billed = billed(&ledger);
+            assert!(spent.pico() > billed.pico() && billed.pico() > 0, "{kind} {fault:?}: {spent}");
+        }
     }
 }
 
@@ -144,15 +157,32 @@ async fn each_kind_of_token_is_paid_once_at_its_own_price() {
         (within.leak(), "0.0018 USD"),
         (beside.leak(), "0.0018 USD"),
     ] {
-        let (result, spent) = asked(PRICE, used(usage)).await;
+        let (result, spent) = asked(KINDS[0], PRICE, used(usage)).await;
         assert!(result.is_ok(), "{usage}: {result:?}");
         assert_eq!(spent, cost.parse().unwrap(), "{usage}");
     }
 }
 
+/// Input, cache writes and cache reads are told apart by that wire, and thinking within the output.
+#[tokio::test(start_paused = true)]
+async fn a_messages_usage_is_paid_once_too() {
+    let server = InMemory::new(|_| async {
+        let usage = r#"{"input_tokens": 1200, "cache_creation_input_tokens": 300,
+            "cache_read_input_tokens": 500, "output_tokens": 100,
+            "output_tokens_details": {"thinking_tokens": 60}}"#;
+        let said = r#"[{"type": "text", "text": "fine"}]"#;
+        let body = format!(r#"{{"content": {said}, "stop_reason": "end_turn", "usage": {usage}}}"#);
+        Ok(http::Response::new(BodyStream::full(body)))
+    });
+    let (result, spent) = asked("anthropic", PRICE, Arc::new(server)).await;
+    assert_eq!(result.unwrap(), "fine");
+    // 1,200 at 3, 500 at 0.30, 300 at 3.75 and 100 at 15 a million.
+    assert_eq!(spent, "0.006375 USD".parse().unwrap());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_model_without_a_price_is_refused_by_name_under_a_cap() {
-    let (result, spent) = asked("", used("null")).await;
+    let (result, spent) = asked(KINDS[0], "", used("null")).await;
     let error = result.unwrap_err();
     let refusal = error.refusal().expect("a refusal");
     assert_eq!((&*refusal.model, refusal.reservation), ("scribe", None));
@@ -173,7 +203,7 @@ async fn a_total_from_the_start_of_a_stream_is_not_its_total() {
         let head = http::Response::builder().header("content-type", "text/event-stream");
         Ok(head.body(BodyStream::pieces(pieces)).unwrap())
     });
-    let (result, spent) = asked(PRICE, Arc::new(server)).await;
+    let (result, spent) = asked(KINDS[0], PRICE, Arc::new(server)).await;
     assert!(result.is_err());
     let output: Money = "0.012 USD".parse().unwrap();
     assert!(spent.pico() > output.pico(), "four times 200 tokens of output, and input: {spent}");

@@ -1,9 +1,9 @@
-//! The bytes of the server's answers.
+//! The bytes of the server's answers, in the form of chat completions.
 //!
 //! Invariants: every body that is whole states its length; errors have the typed form of the OpenAI
 //! wire; a 429 states its wait twice, in whole seconds (rounded up) and in milliseconds.
 //!
-//! Not here: when they are sent (`serving`, `flow`).
+//! Not here: when they are sent (`serving`, `flow`), which form it is (`form`), the other (`messages`).
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::config::Dimension;
 use super::fault::InsideError;
+use super::form::Form;
 use super::injected::WORDS;
+use super::messages::Blocks;
 use super::quota::{Amounts, Refused, Shown};
 use crate::transport::BodyStream;
 
@@ -57,18 +59,18 @@ pub(super) fn error(
 }
 
 /// The 429 of a refusal.
-pub(super) fn refused(model: &str, refused: Refused) -> Response<BodyStream> {
+pub(super) fn refused(form: Form, model: &str, refused: Refused) -> Response<BodyStream> {
     match refused {
         Refused::Concurrent { limit } => {
             let words = format!("{model} takes {limit} requests at a time");
-            error(429, "requests", Some("concurrency_limit_exceeded"), &words)
+            form.error(429, "requests", Some("concurrency_limit_exceeded"), &words)
         }
         Refused::Quota { dimension, limit, asked, wait_ns } => {
             let kind = name(dimension).replace('-', "_");
             let words = format!("limit of {model} reached on {kind}: limit {limit}, asked {asked}");
-            let mut answer = error(429, &kind, Some("rate_limit_exceeded"), &words);
+            let mut answer = form.error(429, &kind, Some("rate_limit_exceeded"), &words);
             if let Some(wait_ns) = wait_ns {
-                retry_after(answer.headers_mut(), wait_ns.div_ceil(1_000_000));
+                form.retry_after(answer.headers_mut(), wait_ns.div_ceil(1_000_000));
             }
             answer
         }
@@ -111,6 +113,9 @@ const fn name(dimension: Dimension) -> &'static str {
 pub(super) struct Completion {
     pub(super) id: u64,
     pub(super) model: std::sync::Arc<str>,
+    pub(super) form: Form,
+    /// Of a stream in the form of messages.
+    pub(super) blocks: Blocks,
 }
 
 impl Completion {

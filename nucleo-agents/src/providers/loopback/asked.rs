@@ -10,8 +10,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::asked_messages;
 use super::calls::{Calls, Demand, Offered};
 use super::deck::ODD;
+use super::form::Form;
 use super::prose::Prose;
 use super::tokens::{TOKENS_A_MESSAGE, TOKENS_AN_IMAGE, text_tokens};
 use crate::providers::over_http::{OUTPUT_TOKENS_HINT, TOOL_TURNS_HINT};
@@ -20,6 +22,7 @@ use crate::wire::Streaming;
 /// What is wanted.
 #[derive(Debug)]
 pub(super) struct Asked {
+    pub(super) form: Form,
     pub(super) model: String,
     pub(super) input_tokens: u64,
     pub(super) max_output: u64,
@@ -48,86 +51,98 @@ pub(super) enum UsageInStream {
 pub(super) struct BadRequest(pub(super) &'static str);
 
 #[derive(Deserialize)]
-struct Body {
-    model: Option<String>,
-    messages: Option<Vec<MessageIn>>,
-    max_tokens: Option<u64>,
-    max_completion_tokens: Option<u64>,
-    stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
-    response_format: Option<ResponseFormat>,
-    tools: Option<Vec<ToolIn>>,
-    tool_choice: Option<Value>,
+pub(super) struct Body {
+    pub(super) model: Option<String>,
+    pub(super) messages: Option<Vec<MessageIn>>,
+    pub(super) max_tokens: Option<u64>,
+    pub(super) max_completion_tokens: Option<u64>,
+    pub(super) stream: Option<bool>,
+    pub(super) stream_options: Option<StreamOptions>,
+    pub(super) response_format: Option<ResponseFormat>,
+    pub(super) tools: Option<Vec<ToolIn>>,
+    pub(super) tool_choice: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct ToolIn {
-    function: FunctionIn,
+pub(super) struct ToolIn {
+    pub(super) function: FunctionIn,
 }
 
 #[derive(Deserialize)]
-struct FunctionIn {
-    name: String,
+pub(super) struct FunctionIn {
+    pub(super) name: String,
     #[serde(default)]
-    description: String,
+    pub(super) description: String,
     #[serde(default)]
-    parameters: Value,
+    pub(super) parameters: Value,
 }
 
 #[derive(Deserialize)]
-struct MessageIn {
-    role: String,
-    content: Option<ContentIn>,
-    tool_call_id: Option<String>,
-    reasoning_content: Option<String>,
-    tool_calls: Option<Vec<CallIn>>,
+pub(super) struct MessageIn {
+    pub(super) role: String,
+    pub(super) content: Option<ContentIn>,
+    pub(super) tool_call_id: Option<String>,
+    pub(super) reasoning_content: Option<String>,
+    pub(super) tool_calls: Option<Vec<CallIn>>,
 }
 
 #[derive(Deserialize)]
-struct CallIn {
-    id: String,
-    function: CalledIn,
+pub(super) struct CallIn {
+    pub(super) id: String,
+    pub(super) function: CalledIn,
 }
 
 #[derive(Deserialize)]
-struct CalledIn {
-    name: String,
-    arguments: String,
+pub(super) struct CalledIn {
+    pub(super) name: String,
+    pub(super) arguments: String,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum ContentIn {
+pub(super) enum ContentIn {
     Text(String),
     Parts(Vec<PartIn>),
 }
 
 #[derive(Deserialize)]
-struct PartIn {
-    text: Option<String>,
-    image_url: Option<IgnoredAny>,
+pub(super) struct PartIn {
+    pub(super) text: Option<String>,
+    pub(super) image_url: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-struct StreamOptions {
-    include_usage: Option<bool>,
+pub(super) struct StreamOptions {
+    pub(super) include_usage: Option<bool>,
 }
 
 #[derive(Deserialize)]
-struct ResponseFormat {
-    json_schema: Option<JsonSchema>,
+pub(super) struct ResponseFormat {
+    pub(super) json_schema: Option<JsonSchema>,
 }
 
 #[derive(Deserialize)]
-struct JsonSchema {
-    schema: Option<Value>,
+pub(super) struct JsonSchema {
+    pub(super) schema: Option<Value>,
 }
 
 impl Asked {
     /// What `body` asks.
-    pub(super) fn read(body: &[u8], headers: &HeaderMap, seed: u64) -> Result<Self, BadRequest> {
-        let body: Body = serde_json::from_slice(body)
-            .map_err(|_| BadRequest("the body is no chat request in JSON"))?;
+    pub(super) fn read(
+        form: Form,
+        body: &[u8],
+        headers: &HeaderMap,
+        seed: u64,
+    ) -> Result<Self, BadRequest> {
+        let body = match form {
+            Form::Chat => serde_json::from_slice(body)
+                .map_err(|_| BadRequest("the body is no chat request in JSON"))?,
+            Form::Messages => asked_messages::read(body)?,
+        };
+        Self::of(form, body, headers, seed)
+    }
+
+    fn of(form: Form, body: Body, headers: &HeaderMap, seed: u64) -> Result<Self, BadRequest> {
         let model = body.model.ok_or(BadRequest("`model` is missing"))?;
         let messages = body.messages.ok_or(BadRequest("`messages` is missing"))?;
         let max_output = body.max_completion_tokens.or(body.max_tokens).unwrap_or(OUTPUT_UNSTATED);
@@ -147,6 +162,7 @@ impl Asked {
         let wished = headers.get(OUTPUT_TOKENS_HINT).and_then(|value| value.to_str().ok());
         let told = body.stream_options.and_then(|options| options.include_usage) == Some(true);
         Ok(Self {
+            form,
             model,
             input_tokens,
             max_output,

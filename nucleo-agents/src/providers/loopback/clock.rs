@@ -70,12 +70,20 @@ impl ServerDate {
 
     /// As a header says it: a date from 1970 to 9999, the nearest one where it lies outside.
     pub(super) fn header(self) -> HeaderValue {
-        let latest = Timestamp::MAX.as_second();
-        let date = Timestamp::from_second(self.unix_s.clamp(0, latest)).expect("it was clamped");
         let text = DateTimePrinter::new()
-            .timestamp_to_rfc9110_string(&date)
+            .timestamp_to_rfc9110_string(&self.timestamp())
             .expect("years from 1970 to 9999 can be said");
         HeaderValue::from_str(&text).expect("letters and digits")
+    }
+
+    /// The same date as RFC 3339 writes it.
+    pub(super) fn rfc3339(self) -> String {
+        self.timestamp().to_string()
+    }
+
+    fn timestamp(self) -> Timestamp {
+        let latest = Timestamp::MAX.as_second();
+        Timestamp::from_second(self.unix_s.clamp(0, latest)).expect("it was clamped")
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use fastrand::Rng;
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use serde_json::json;
 
 use super::answer::{self, Completion};
@@ -19,8 +19,10 @@ use super::clock::ServerClock;
 use super::config::{LoopbackConfig, LoopbackError, LoopbackModel};
 use super::deck::{Arrival, FaultDeck};
 use super::fault::Fault;
+use super::form::Form;
 use super::injected;
 use super::ledger::{Books, Ended, Ledger};
+use super::messages::{self, Blocks};
 use super::quota::{Amounts, Quotas};
 use super::serving::{Answering, Open, Pace, Serving};
 use super::text::plan;
@@ -178,8 +180,8 @@ impl Engine {
     async fn route(&self, request: Request<Bytes>) -> Result<Response<BodyStream>, TransportError> {
         let (head, body) = request.into_parts();
         Ok(match (&head.method, head.uri.path()) {
-            (&Method::POST, "/v1/chat/completions") => {
-                return self.chat(&head.headers, body).await;
+            (&Method::POST, path @ (CHAT | messages::PATH)) => {
+                return self.talk(Form::at(path), &head.headers, body).await;
             }
             (&Method::GET, "/v1/models") => answer::json(StatusCode::OK, &self.models()),
             (&Method::GET, "/ledger") => {
@@ -190,32 +192,33 @@ impl Engine {
                 self.reset();
                 answer::json(StatusCode::OK, &json!({}))
             }
-            (_, "/v1/chat/completions" | "/v1/models" | "/ledger" | "/reset") => {
-                answer::error(405, "invalid_request_error", None, "wrong method for this path")
+            (_, path @ (CHAT | messages::PATH | "/v1/models" | "/ledger" | "/reset")) => {
+                let words = "wrong method for this path";
+                Form::at(path).error(405, "invalid_request_error", None, words)
             }
             _ => answer::error(404, "invalid_request_error", Some("unknown_url"), "no such path"),
         })
     }
 
-    async fn chat(
+    async fn talk(
         &self,
+        form: Form,
         headers: &HeaderMap,
         body: Bytes,
     ) -> Result<Response<BodyStream>, TransportError> {
-        let asked = Asked::read(&body, headers, self.0.config.seed);
+        let asked = Asked::read(form, &body, headers, self.0.config.seed);
         drop(body);
         let (number, fault) = self.arrive(asked.as_ref().ok());
-        let mut answer = match fault.and_then(|fault| self.instead(fault)) {
+        let mut answer = match fault.and_then(|fault| self.instead(form, fault)) {
             Some(instead) => self.booked(instead),
             None => match asked {
                 Ok(asked) => self.ask(asked, fault).await,
                 Err(BadRequest(words)) => {
-                    self.booked(Ok(answer::error(400, "invalid_request_error", None, words)))
+                    self.booked(Ok(form.error(400, "invalid_request_error", None, words)))
                 }
             },
         }?;
-        let id = format!("req-{number:08}").try_into().expect("letters and digits");
-        answer.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
+        form.request_id(answer.headers_mut(), number);
         Ok(answer)
     }
 
@@ -239,9 +242,13 @@ impl Engine {
     }
 
     /// The answer of a fault that comes instead of any work.
-    fn instead(&self, fault: Fault) -> Option<Result<Response<BodyStream>, TransportError>> {
+    fn instead(
+        &self,
+        form: Form,
+        fault: Fault,
+    ) -> Option<Result<Response<BodyStream>, TransportError>> {
         let mut state = self.state();
-        let instead = injected::instead(fault, self.0.clock.date(state.jumped_ms))?;
+        let instead = injected::instead(form, fault, self.0.clock.date(state.jumped_ms))?;
         state.books.played(fault);
         Some(instead)
     }
@@ -265,8 +272,8 @@ impl Engine {
         let models = &self.0.config.models;
         let Some(place) = models.iter().position(|model| *model.wire_id == *asked.model) else {
             let words = format!("the model `{}` does not exist here", asked.model);
-            let answer =
-                answer::error(404, "invalid_request_error", Some("model_not_found"), &words);
+            let code = Some("model_not_found");
+            let answer = asked.form.error(404, "invalid_request_error", code, &words);
             return self.booked(Ok(answer));
         };
         let streaming = asked.streaming;
@@ -306,20 +313,27 @@ impl Engine {
             let now_ns = self.now_ns();
             let quotas = &mut state.quotas[self.0.quotas_of[place]];
             let outcome = quotas.take(taken, now_ns);
-            answer::limits(&mut limits, &quotas.shown(now_ns));
+            let now = self.0.clock.date(state.jumped_ms);
+            let quotas = &mut state.quotas[self.0.quotas_of[place]];
+            asked.form.limits(&mut limits, &quotas.shown(now_ns), now);
             if let (Some(fault), Ok(())) = (fault, &outcome) {
                 state.books.played(fault);
             }
             (now_ns, state.epoch, outcome)
         };
         if let Err(refused) = outcome {
-            return (Err(answer::refused(&model.wire_id, refused)), limits);
+            return (Err(answer::refused(asked.form, &model.wire_id, refused)), limits);
         }
         let pace = Pace::draw(model.latency, &mut draws, now_ns);
         let engine = self.clone();
         let serving =
             Serving { engine, model: place, epoch, taken, pace, output, open: Open::Open };
-        let completion = Completion { id: asked.hash, model: model.wire_id.clone() };
+        let completion = Completion {
+            id: asked.hash,
+            model: model.wire_id.clone(),
+            form: asked.form,
+            blocks: Blocks::default(),
+        };
         let usage_in_stream = asked.usage_in_stream;
         (Ok(Answering { serving, completion, text, finish, usage_in_stream, fault }), limits)
     }
@@ -373,6 +387,9 @@ impl State {
         self.quotas.iter_mut().for_each(|quotas| quotas.pass(forward_ns));
     }
 }
+
+/// Where chat completions are asked for.
+const CHAT: &str = "/v1/chat/completions";
 
 /// A loopback server behind a transport without sockets.
 ///

@@ -3,16 +3,15 @@
 //! Invariants: a fault that breaks an answer after so many tokens breaks it there, however long the
 //! answer is; the request ends before its last event is handed over.
 //!
-//! Not here: a whole body, the bill (`serving`), the bytes of an event (`answer`).
+//! Not here: a whole body, the bill (`serving`), the bytes of an event (`form`).
 
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Response, StatusCode};
-use serde_json::json;
 
-use super::answer::{self, Completion, DONE};
-use super::asked::UsageInStream;
-use super::fault::Fault;
+use super::answer;
+use super::fault::{Fault, InsideAfter};
+use super::form::Form;
 use super::ledger::Ended;
 use super::quota::Amounts;
 use super::serving::{Answering, broken_later, cut};
@@ -42,7 +41,10 @@ impl Answering {
     pub(super) async fn pieces(self) -> Response<BodyStream> {
         let body = match self.fault {
             Some(Fault::Silent) => std::future::pending().await,
-            Some(Fault::KeepAlive) => self.kept_alive(": keep-alive\n\n"),
+            Some(Fault::KeepAlive) => {
+                let sign = self.completion.form.sign_of_life();
+                self.kept_alive(sign)
+            }
             _ => Flow { answering: self, produced: 0, step: Step::Opening }.body(),
         };
         answer::of(StatusCode::OK, "text/event-stream", body)
@@ -63,10 +65,12 @@ impl Flow {
 
     async fn next(&mut self) -> Result<Option<Bytes>, TransportError> {
         match self.step {
+            // By this wire a stream that opened has told its input, which such an error does not cost.
+            Step::Opening if self.errs_before_all() => self.breaks().await.map(Some),
             Step::Opening => {
                 self.step = Step::Text;
-                let opening = json!({"role": "assistant", "content": "", "refusal": null});
-                Ok(Some(self.answering.completion.event(&opening, None, self.so_far())))
+                let used = self.told_of(0);
+                Ok(Some(self.answering.completion.opening(used, self.so_far())))
             }
             Step::Text if self.answering.breaks_at() == Some(self.produced) => {
                 self.breaks().await.map(Some)
@@ -87,10 +91,11 @@ impl Flow {
         self.produced += tokens;
         let malformed = self.answering.fault == Some(Fault::MalformedJson);
         if malformed && self.produced >= output / 2 {
-            return Bytes::from_static(b"data: {\"choices\": [{\"del\n\n");
+            return self.answering.completion.form.malformed();
         }
         let piece = self.answering.text.delta(tokens);
-        self.answering.completion.event(&piece, None, self.so_far())
+        let so_far = self.so_far();
+        self.answering.completion.piece(&piece, so_far)
     }
 
     /// The fault that breaks the answer here.
@@ -101,7 +106,7 @@ impl Flow {
             Some(Fault::ErrorInside { says, .. }) => {
                 self.step = Step::End;
                 self.answering.serving.end(Ended::Failed, used);
-                Ok(Completion::failed_event(says))
+                Ok(self.answering.completion.failing_event(says))
             }
             Some(Fault::Stall) => std::future::pending().await,
             _ => {
@@ -120,14 +125,24 @@ impl Flow {
         self.step = if at_end { Step::Break } else { Step::End };
         let used = answering.used_as_told();
         answering.serving.end(Ended::Answered, used);
-        let finish = Some(answering.finish);
-        let mut last = answering.completion.event(&json!({}), finish, so_far).to_vec();
-        let told = answering.usage_in_stream == UsageInStream::Told;
-        if told && answering.fault != Some(Fault::MissingUsage) {
-            last.extend_from_slice(&answering.completion.usage_event(used));
+        let told = (answering.fault != Some(Fault::MissingUsage)).then_some(used);
+        answering.completion.ending(answering.finish, (so_far, told), answering.usage_in_stream)
+    }
+
+    /// What the opening tells of an answer of which so many tokens are there.
+    fn told_of(&self, output: u64) -> Option<Amounts> {
+        let Answering { serving, fault, .. } = &self.answering;
+        let mut used = serving.used(output);
+        if *fault == Some(Fault::DoubledUsage) {
+            used.input *= 2;
         }
-        last.extend_from_slice(DONE.as_bytes());
-        last.into()
+        (*fault != Some(Fault::MissingUsage)).then_some(used)
+    }
+
+    fn errs_before_all(&self) -> bool {
+        let Answering { completion, fault, .. } = &self.answering;
+        let errs = matches!(fault, Some(Fault::ErrorInside { after: InsideAfter::Nothing, .. }));
+        errs && completion.form == Form::Messages
     }
 
     /// The usage so far, where every event tells it.

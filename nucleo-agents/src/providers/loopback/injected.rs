@@ -9,26 +9,27 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use super::answer;
 use super::clock::ServerDate;
 use super::fault::{AskedWait, Fault};
+use super::form::Form;
 use crate::transport::{BodyStream, BrokenAt, TransportError};
 
 type Answered = Result<Response<BodyStream>, TransportError>;
 
 /// What is answered instead of any work; `None` when the fault lets the work begin.
-pub(super) fn instead(fault: Fault, now: ServerDate) -> Option<Answered> {
+pub(super) fn instead(form: Form, fault: Fault, now: ServerDate) -> Option<Answered> {
     let asks = |mut answer: Response<BodyStream>, wait| {
-        ask_to_wait(answer.headers_mut(), wait, now);
+        ask_to_wait(form, answer.headers_mut(), wait, now);
         answer
     };
     Some(Ok(match fault {
         Fault::RateLimit(wait) => {
-            asks(answer::error(429, "requests", Some("rate_limit_exceeded"), WORDS), wait)
+            asks(form.error(429, "requests", Some("rate_limit_exceeded"), WORDS), wait)
         }
         Fault::OutOfCredit => {
-            answer::error(429, "insufficient_quota", Some("insufficient_quota"), WORDS)
+            form.error(429, "insufficient_quota", Some("insufficient_quota"), WORDS)
         }
-        Fault::Overloaded(wait) => asks(answer::error(529, "overloaded_error", None, WORDS), wait),
-        Fault::ServerError => answer::error(500, "server_error", None, WORDS),
-        Fault::Unavailable(wait) => asks(answer::error(503, "overloaded_error", None, WORDS), wait),
+        Fault::Overloaded(wait) => asks(form.error(529, "overloaded_error", None, WORDS), wait),
+        Fault::ServerError => form.error(500, "server_error", None, WORDS),
+        Fault::Unavailable(wait) => asks(form.error(503, "overloaded_error", None, WORDS), wait),
         Fault::WebPage => {
             let page = "<!doctype html><title>Proxy</title><p>Please sign in.</p>";
             answer::whole(StatusCode::OK, "text/html; charset=utf-8", page)
@@ -48,7 +49,7 @@ pub(super) fn instead(fault: Fault, now: ServerDate) -> Option<Answered> {
     }))
 }
 
-fn ask_to_wait(headers: &mut HeaderMap, wait: AskedWait, now: ServerDate) {
+fn ask_to_wait(form: Form, headers: &mut HeaderMap, wait: AskedWait, now: ServerDate) {
     const IN_MS: HeaderName = HeaderName::from_static("retry-after-ms");
     match wait {
         AskedWait::Unsaid => {}
@@ -58,7 +59,7 @@ fn ask_to_wait(headers: &mut HeaderMap, wait: AskedWait, now: ServerDate) {
         AskedWait::Seconds(seconds) => {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
-        AskedWait::Both(ms) => answer::retry_after(headers, ms),
+        AskedWait::Both(ms) => form.retry_after(headers, ms),
         AskedWait::Date(in_s) => {
             // Both dates from one reading: the second may end in between.
             headers.insert(header::RETRY_AFTER, now.plus_s(in_s).header());

@@ -1,7 +1,7 @@
 //! The loopback provider: a model server of our own, in this process or as a process.
 //!
-//! It speaks the OpenAI chat completions wire (whole and streamed), enforces quotas the way a
-//! hosted provider does, answers deterministically from a seed, takes its time, prices, and fails
+//! It speaks OpenAI's chat completions and Anthropic's messages (whole and streamed), enforces quotas
+//! the way a hosted provider does, answers deterministically from a seed, takes its time, prices, and fails
 //! on request. Everything in the README runs against it without a key, over real HTTP; and its
 //! ledger is the independent count that tests compare ours with. For that reason nothing here uses
 //! the limits, the prices or the money of `nucleo_core`: a bug there must not hide itself here.
@@ -12,9 +12,13 @@
 //!   tool on offer counts as a message of name, description and schema, and an image is
 //!   [`TOKENS_AN_IMAGE`]. Output tokens are a quarter of the answer's bytes, rounded up.
 //! * A request is taken when every quota has room for it: 1 request, its input tokens, its output
-//!   limit, the sum of both. Otherwise 429 with `retry-after`, `retry-after-ms` and what the
-//!   `x-ratelimit-*` headers say of a minute's quotas; nothing is taken then. At the end unused
-//!   tokens are given back, or not ([`Settle`]).
+//!   limit, the sum of both. Otherwise 429 with its wait and what the rate-limit headers say of a
+//!   minute's quotas, as the wire has them (`retry-after-ms` and `x-ratelimit-*`, or
+//!   `anthropic-ratelimit-*` with dates); nothing is taken then. At the end unused tokens are given
+//!   back, or not ([`Settle`]).
+//! * A wire is a form and nothing else: the same conversation counts the same tokens, is answered in
+//!   the same words and fails at the same place by either, and the ledger has both. Errors are typed
+//!   as the wire types them; out of credit is a 402 by messages.
 //! * The answer depends on the seed and the question alone, not on when it was asked. Its length is
 //!   what the header `x-nucleo-output-tokens` asks for, else drawn from the model's range; at most
 //!   the output limit, and then the finish reason is `length`. Where a JSON schema is asked for, the
@@ -28,13 +32,14 @@
 //! * Its quotas may be less than its client was told ([`LoopbackModel::quota_permille`],
 //!   [`Engine::set_quota_permille`]) or enforced by the second ([`Enforced`]), and its clock may jump
 //!   ([`Engine::jump_clock`]). Every answer has a `date`.
-//! * `GET /v1/models`, `GET /ledger`, `POST /reset` (ledger, quotas, clock and faults as at the
+//! * `POST /v1/chat/completions`, `POST /v1/messages`, `GET /v1/models`, `GET /ledger`, `POST /reset` (ledger, quotas, clock and faults as at the
 //!   start).
 //!
-//! Not here: the Anthropic wire, checking keys (any key will do).
+//! Not here: checking keys (any key will do), caches, thinking.
 
 mod answer;
 mod asked;
+mod asked_messages;
 mod bucket;
 mod calls;
 mod clock;
@@ -43,8 +48,10 @@ mod deck;
 mod engine;
 mod fault;
 mod flow;
+mod form;
 mod injected;
 mod ledger;
+mod messages;
 mod prose;
 mod quota;
 mod schema;

@@ -21,9 +21,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::answer;
 use super::config::{LoopbackConfig, LoopbackError};
 use super::engine::Engine;
+use super::form::Form;
 use super::ledger::Ledger;
 use crate::transport::{BodyStream, BrokenAt, TransportError};
 
@@ -176,7 +176,8 @@ async fn respond(
     let answer = match Limited::new(body, REQUEST_BYTES_MAX).collect().await {
         Ok(body) => engine.handle(Request::from_parts(head, body.to_bytes())).await?,
         Err(error) if error.is::<LengthLimitError>() => {
-            answer::error(413, "invalid_request_error", None, "the request is too large")
+            let form = Form::at(head.uri.path());
+            form.error(413, "invalid_request_error", None, "the request is too large")
         }
         Err(error) => return Err(TransportError::broken(BrokenAt::BeforeHead, error)),
     };

@@ -125,14 +125,14 @@ impl Answering {
         self.reach(until).await;
         if let Some(Fault::ErrorInside { says, after }) = self.fault {
             let half = (after == InsideAfter::Half).then(|| self.text.message(until));
-            let body = self.completion.failed(says, half);
+            let body = self.completion.failing(says, half);
             self.serving.end(Ended::Failed, self.used_until(until));
             return answer::json(StatusCode::OK, &body);
         }
         let message = self.text.message(output);
         let used = self.used_as_told();
         let told = (self.fault != Some(Fault::MissingUsage)).then_some(used);
-        let mut body = self.completion.whole(&message, self.finish, told).to_string();
+        let mut body = self.completion.body(&message, self.finish, told).to_string();
         if matches!(self.fault, Some(Fault::Truncate | Fault::MalformedJson)) {
             body.truncate(floor_char(&body, body.len() / 2));
         }

@@ -3,6 +3,8 @@
 mod clock;
 mod faults;
 mod http;
+#[cfg(feature = "anthropic")]
+mod messages;
 mod quotas;
 mod support;
 mod tools;
