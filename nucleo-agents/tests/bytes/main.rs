@@ -6,11 +6,12 @@
 
 mod answers;
 mod catalog;
+mod exchange;
 mod headers;
 #[path = "../../../nucleo-core/tests/bytes/kit.rs"]
 mod kit;
-mod openai;
 
+use exchange::Wire;
 use proptest::prelude::*;
 
 #[test]
@@ -18,7 +19,8 @@ fn seeds_of_the_fuzzer() {
     kit::replay("answers", answers::check);
     kit::replay("catalog", catalog::check);
     kit::replay("headers", headers::check);
-    kit::replay("openai", openai::check);
+    kit::replay("messages", |bytes| exchange::check(Wire::Messages, bytes));
+    kit::replay("openai", |bytes| exchange::check(Wire::Chat, bytes));
 }
 
 proptest! {
@@ -31,7 +33,8 @@ proptest! {
 
     #[test]
     fn any_bytes_as_an_exchange(bytes in kit::noise()) {
-        openai::check(&bytes);
+        exchange::check(Wire::Chat, &bytes);
+        exchange::check(Wire::Messages, &bytes);
     }
 
     #[test]
@@ -55,7 +58,12 @@ proptest! {
 
     #[test]
     fn near_exchanges(bytes in kit::near("openai")) {
-        openai::check(&bytes);
+        exchange::check(Wire::Chat, &bytes);
+    }
+
+    #[test]
+    fn near_messages(bytes in kit::near("messages")) {
+        exchange::check(Wire::Messages, &bytes);
     }
 
     #[test]

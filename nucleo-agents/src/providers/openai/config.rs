@@ -51,7 +51,7 @@ impl OpenAiConfig {
     pub fn new(base_url: &str) -> Result<Self, ConfigError> {
         let site = Site::new(base_url, path)?;
         let server = format!("openai-compatible {}", site.authority()).into();
-        Ok(Self { dialect: dialect_of(site.host()), server, site })
+        Ok(Self { dialect: dialect_of(site.uri().host().unwrap_or_default()), server, site })
     }
 
     /// With this key, sent as a bearer token. White space around it is cut, for keys from files.

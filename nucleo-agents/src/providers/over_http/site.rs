@@ -112,10 +112,6 @@ impl Site {
         &self.endpoint
     }
 
-    pub(crate) fn host(&self) -> &str {
-        self.endpoint.host().unwrap_or_default()
-    }
-
     /// The host, and the port where one is said.
     pub(crate) fn authority(&self) -> &str {
         self.endpoint.authority().map_or("", |authority| authority.as_str())

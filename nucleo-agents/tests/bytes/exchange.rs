@@ -1,4 +1,4 @@
-//! What a server says on the OpenAI wire: a reply or a failure, the same in every chunking.
+//! What a server says on either wire: a reply or a failure, the same in every chunking.
 //!
 //! The bytes are an exchange as one would write it down: a line with the status and the content
 //! type, headers, an empty line, the body. `x-cut: N` breaks the connection after N bytes of the
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, Response};
-use nucleo_agents::providers::Provider as _;
+use nucleo_agents::providers::Provider;
+use nucleo_agents::providers::anthropic::{Anthropic, AnthropicConfig};
 use nucleo_agents::providers::openai::{OpenAi, OpenAiConfig};
 use nucleo_agents::transport::{BodyStream, BrokenAt, InMemory, TransportError};
 use nucleo_agents::wire::{
@@ -22,8 +23,16 @@ use serde_json::{Value, json};
 /// The caller's key; seeds hold it where a server might echo it.
 const KEY: &str = "hunter2-not-a-real-key-4711";
 
+/// Which wire the server speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Chat,
+    Messages,
+}
+
 /// An exchange, read from bytes.
 struct Exchange<'b> {
+    wire: Wire,
     status: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: &'b [u8],
@@ -45,7 +54,8 @@ struct Told {
     leaving: usize,
     heads: Vec<HeadFacts>,
     usages: Vec<Usage>,
-    holds: Option<Usage>,
+    /// More was made since the last of them.
+    outdated: bool,
     pieces: Vec<String>,
 }
 
@@ -63,10 +73,11 @@ impl CallWatch for Told {
     fn usage(&mut self, usage: Usage) {
         assert_eq!(self.heads.len(), 1);
         self.usages.push(usage);
-        self.holds = Some(usage);
+        self.outdated = false;
     }
     fn usage_outdated(&mut self) {
-        assert!(self.holds.take().is_some(), "only what was told is taken back");
+        assert!(!self.usages.is_empty() && !self.outdated);
+        self.outdated = true;
     }
     fn piece(&mut self, text: &str) {
         assert!(self.heads.len() == 1 && !text.is_empty());
@@ -74,8 +85,8 @@ impl CallWatch for Told {
     }
 }
 
-pub(crate) fn check(bytes: &[u8]) {
-    let exchange = Exchange::read(bytes);
+pub(crate) fn check(wire: Wire, bytes: &[u8]) {
+    let exchange = Exchange::read(wire, bytes);
     let whole = exchange.arriving(vec![exchange.arrived()]);
     let chunks = in_chunks(exchange.arrived(), bytes);
     assert_eq!(exchange.arriving(chunks), whole, "in chunks");
@@ -99,8 +110,9 @@ fn in_chunks<'b>(body: &'b [u8], seed: &[u8]) -> Vec<&'b [u8]> {
 }
 
 impl<'b> Exchange<'b> {
-    fn read(bytes: &'b [u8]) -> Self {
+    fn read(wire: Wire, bytes: &'b [u8]) -> Self {
         let mut exchange = Self {
+            wire,
             status: 200,
             headers: Vec::new(),
             body: bytes,
@@ -162,9 +174,11 @@ impl<'b> Exchange<'b> {
             async { Ok(answer) }
         });
         let mut told = Told::default();
-        let result = call(server, self.streaming, &mut told);
+        let result = call(self.wire, server, self.streaming, &mut told);
         self.check_result(&result, &told);
-        self.check_usage(&told);
+        if self.wire == Wire::Chat {
+            self.check_usage(&told);
+        }
         let text = result.as_ref().ok().map(|reply| reply.text.clone());
         Outcome { result: format!("{result:?}"), text, told }
     }
@@ -185,7 +199,8 @@ impl<'b> Exchange<'b> {
                 failure.usage()
             }
         };
-        assert_eq!(told.holds, usage, "the last one told holds, until it is taken back");
+        let holds = told.usages.last().copied().filter(|_| !told.outdated);
+        assert_eq!(holds, usage, "the last one told holds");
     }
 
     /// Each usage told is one that the server reported, never a sum of several.
@@ -209,11 +224,25 @@ impl<'b> Exchange<'b> {
     }
 }
 
-fn call(server: InMemory, streaming: Streaming, told: &mut Told) -> Result<ChatReply, CallFailure> {
+fn call(
+    wire: Wire,
+    server: InMemory,
+    streaming: Streaming,
+    told: &mut Told,
+) -> Result<ChatReply, CallFailure> {
     let epoch = || httpdate::parse_http_date("Thu, 01 Jan 1970 00:00:00 GMT").expect("a date");
-    let config = OpenAiConfig::new("http://any/v1").expect("an address").wall_clock(epoch);
-    let config = config.api_key(KEY.into()).expect("a key");
-    let provider = OpenAi::new(config, Arc::new(server));
+    let provider: Box<dyn Provider> = match wire {
+        Wire::Chat => {
+            let config = OpenAiConfig::new("http://any/v1").expect("an address").wall_clock(epoch);
+            let config = config.api_key(KEY.into()).expect("a key");
+            Box::new(OpenAi::new(config, Arc::new(server)))
+        }
+        Wire::Messages => {
+            let config = AnthropicConfig::new("http://any").expect("an address").wall_clock(epoch);
+            let config = config.api_key(KEY.into()).expect("a key");
+            Box::new(Anthropic::new(config, Arc::new(server)))
+        }
+    };
     let request = ChatRequest::new("m", vec![Message::user("Well?")], 16).streaming(streaming);
     let result = provider.call(&request, told).now_or_never();
     result.expect("everything is there: it ends at once")
@@ -228,7 +257,9 @@ fn alone(usage: &Value) -> Option<Usage> {
         let body = body.clone();
         async { Ok(Response::new(BodyStream::full(body))) }
     });
-    let read = call(server, Streaming::Whole, &mut Told::default()).expect("an answer").usage?;
+    let read = call(Wire::Chat, server, Streaming::Whole, &mut Told::default())
+        .expect("an answer")
+        .usage?;
     // Disjoint kinds: the parts of a total lie inside it or beside it, and are counted once.
     let total = |name: &str| usage[name].as_f64().expect("a total that was read");
     let near = |sum: u64, total: f64| (sum as f64 - total).abs() <= total * 1e-9;
