@@ -40,17 +40,29 @@ pub(super) async fn pieces(
     }
 }
 
+/// The longest line of a stream that has not ended yet. The parser looks at such a line anew with each
+/// piece of it, so its work grows with the square of this.
+const LINE_BYTES_MAX: usize = 1 << 20;
+
 /// The same body, broken off past `bytes_max`: a server that never stops must not fill us.
 fn bounded(
     body: BodyStream,
     bytes_max: usize,
 ) -> impl Stream<Item = Result<Bytes, TransportError>> {
-    let mut left = bytes_max;
+    let (mut left, mut line) = (bytes_max, 0_usize);
     body.map(move |piece| {
         let piece = piece?;
-        left = left.checked_sub(piece.len()).ok_or_else(|| {
-            TransportError::broken(BrokenAt::InBody, "the stream is larger than allowed")
-        })?;
+        let broken = |words| TransportError::broken(BrokenAt::InBody, words);
+        left = left
+            .checked_sub(piece.len())
+            .ok_or_else(|| broken("the stream is larger than allowed"))?;
+        line = match piece.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
+            Some(end) => piece.len() - end,
+            None => line + piece.len(),
+        };
+        if line > LINE_BYTES_MAX {
+            return Err(broken("a line of the stream is longer than allowed"));
+        }
         Ok(piece)
     })
 }
