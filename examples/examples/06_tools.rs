@@ -30,7 +30,7 @@ async fn order_status(_ctx: ToolContext, order: Order) -> Result<OrderStatus, To
         // The model reads this, and may try another number.
         return Err(ToolError::correctable("there is no such order: the last one is 60"));
     }
-    Ok(OrderStatus { sent: order.number % 2 == 0, days_left: order.number % 5 })
+    Ok(OrderStatus { sent: order.number.is_multiple_of(2), days_left: order.number % 5 })
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -54,7 +54,7 @@ pub enum Image {
 /// ```
 /// use nucleo_agents::wire::ToolCall;
 /// let call = ToolCall::new("call-1", "order_status", serde_json::json!({"order": 7}));
-/// assert_eq!(format!("{call:?}"), "ToolCall(30 bytes)");
+/// assert_eq!(format!("{call:?}"), "ToolCall(29 bytes)");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -14,8 +14,8 @@ use nucleo_agents::providers::anthropic::{Anthropic, AnthropicConfig};
 use nucleo_agents::providers::openai::{OpenAi, OpenAiConfig};
 use nucleo_agents::transport::{BodyStream, BrokenAt, InMemory, TransportError};
 use nucleo_agents::wire::{
-    CallFailure, CallWatch, ChatReply, ChatRequest, EndsAt, FailureClass, HeadFacts, Message,
-    StreamedAfter, Streaming,
+    CallFailure, CallWatch, ChatReply, ChatRequest, EndsAt, FailureClass, HeadFacts, Message, Stop,
+    StreamedAfter, Streaming, ToolCall,
 };
 use nucleo_core::Usage;
 use serde_json::{Value, json};
@@ -43,9 +43,10 @@ struct Exchange<'b> {
 /// How it went: what the caller gets, and what was told on the way.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
-    /// The reply or failure, as `Debug` tells it, and the text, which `Debug` doesn't.
+    /// The reply or failure, as `Debug` tells it, and what `Debug` doesn't: the text and the calls.
     result: String,
     text: Option<String>,
+    calls: Vec<ToolCall>,
     told: Told,
 }
 
@@ -180,7 +181,8 @@ impl<'b> Exchange<'b> {
             self.check_usage(&told);
         }
         let text = result.as_ref().ok().map(|reply| reply.text.clone());
-        Outcome { result: format!("{result:?}"), text, told }
+        let calls = result.as_ref().map_or_else(|_| Vec::new(), |reply| reply.calls.clone());
+        Outcome { result: format!("{result:?}"), text, calls, told }
     }
 
     fn check_result(&self, result: &Result<ChatReply, CallFailure>, told: &Told) {
@@ -191,6 +193,10 @@ impl<'b> Exchange<'b> {
                 if !told.pieces.is_empty() {
                     assert_eq!(told.pieces.concat(), reply.text);
                 }
+                let whole = |call: &ToolCall| !call.id.is_empty() && !call.name.is_empty();
+                assert!(reply.calls.iter().all(whole), "{reply:?}");
+                let silent = reply.text.is_empty() && reply.calls.is_empty();
+                assert!(!(silent && reply.stop == Stop::ToolCalls), "{reply:?}");
                 reply.usage
             }
             Err(failure) => {

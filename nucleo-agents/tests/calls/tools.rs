@@ -122,30 +122,52 @@ impl<'de> Deserialize<'de> for Trap {
     }
 }
 
+async fn wrong(_: ToolContext, (): ()) -> Result<(), ToolError> {
+    Err(ToolError::correctable("the shop is closed on Sundays"))
+}
+
+async fn broken(_: ToolContext, (): ()) -> Result<(), ToolError> {
+    Err(std::io::Error::other("the shop does not answer"))?
+}
+
+async fn panics(_: ToolContext, (): ()) -> Result<(), ToolError> {
+    panic!("hush-hush")
+}
+
+async fn never(_: ToolContext, (): ()) -> Result<(), ToolError> {
+    std::future::pending().await
+}
+
+async fn trap(_: ToolContext, _: Trap) -> Result<(), ToolError> {
+    Ok(())
+}
+
+async fn nothing(_: ToolContext, (): ()) -> Result<(), ToolError> {
+    Ok(())
+}
+
+async fn word(_: ToolContext, word: String) -> Result<String, ToolError> {
+    Ok(word.to_uppercase())
+}
+
+/// One tool for each way to end.
+fn tools_that_end_in_every_way() -> Palette {
+    let tools = [
+        order_status_tool(),
+        Tool::new("wrong", "", wrong),
+        Tool::new("broken", "", broken),
+        Tool::new("panics", "", panics),
+        Tool::new("never", "", never).needs(Needs::http().timeout(Span::from_mins(1))),
+        Tool::new("trap", "", trap),
+        Tool::new("nothing", "", nothing),
+        Tool::new("word", "", word),
+    ];
+    Palette::new(tools).unwrap()
+}
+
 /// Of each way to fail one, in one turn: as many results, and nothing that is not the model's.
 #[tokio::test(start_paused = true)]
 async fn what_a_model_can_help_is_an_error_that_it_reads() {
-    async fn wrong(_: ToolContext, (): ()) -> Result<(), ToolError> {
-        Err(ToolError::correctable("the shop is closed on Sundays"))
-    }
-    async fn broken(_: ToolContext, (): ()) -> Result<(), ToolError> {
-        Err(std::io::Error::other("the shop does not answer"))?
-    }
-    async fn panics(_: ToolContext, (): ()) -> Result<(), ToolError> {
-        panic!("hush-hush")
-    }
-    async fn never(_: ToolContext, (): ()) -> Result<(), ToolError> {
-        std::future::pending().await
-    }
-    async fn trap(_: ToolContext, _: Trap) -> Result<(), ToolError> {
-        Ok(())
-    }
-    async fn nothing(_: ToolContext, (): ()) -> Result<(), ToolError> {
-        Ok(())
-    }
-    async fn word(_: ToolContext, word: String) -> Result<String, ToolError> {
-        Ok(word.to_uppercase())
-    }
     let secret = "hush-hush";
     let expected = [
         (
@@ -179,17 +201,7 @@ async fn what_a_model_can_help_is_an_error_that_it_reads() {
     ];
     let asked: Vec<_> = expected.iter().map(|(call, _)| call.clone()).collect();
     let world = World::new(move |n| if n == 0 { calls(&asked) } else { fine() });
-    let tools = [
-        order_status_tool(),
-        Tool::new("wrong", "", wrong),
-        Tool::new("broken", "", broken),
-        Tool::new("panics", "", panics),
-        Tool::new("never", "", never).needs(Needs::http().timeout(Span::from_mins(1))),
-        Tool::new("trap", "", trap),
-        Tool::new("nothing", "", nothing),
-        Tool::new("word", "", word),
-    ];
-    let text = ask(&world, &Palette::new(tools).unwrap()).text().await.unwrap();
+    let text = ask(&world, &tools_that_end_in_every_way()).text().await.unwrap();
     assert_eq!(text, "fine");
     let results = results(&world, 1);
     assert_eq!(results.len(), expected.len());
