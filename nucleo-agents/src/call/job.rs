@@ -61,6 +61,7 @@ impl Question {
         history: &History,
     ) -> Result<(Arc<ModelEntry>, Reserved), NothingCallable> {
         let size = TextSize::of_request(&self.messages, &self.tools);
+        let size = self.schema.as_ref().map_or(size, |schema| size.with_schema(schema));
         let mut request = Request::new(self.target.clone(), size);
         let truncated = |past: &Past| matches!(past.failure.signal, Signal::Truncated);
         request.output = if history.attempts().iter().any(truncated) {

@@ -31,7 +31,7 @@ pub enum Family {
     /// Any other byte-pair vocabulary: not measured, the same quarter on top.
     Other,
     /// The loopback server's own rule, exact: a token per four bytes begun, four per message and per
-    /// tool, a thousand per image.
+    /// tool, none for the form of an answer, a thousand per image.
     Loopback,
     /// A token a byte: a bound for every vocabulary that is built on bytes.
     Bytes,
@@ -43,12 +43,15 @@ const MESSAGE: u64 = 4;
 const REQUEST: u64 = 3;
 /// Tokens around a tool call or a result.
 const CALL: u64 = 12;
-/// Tokens around a tool's definition.
+/// Tokens around a tool's definition, or the form of an answer.
 const TOOL: u64 = 12;
 /// What tells the model how to call tools, once a request that has any.
 const TOOLS_OPENAI: u64 = 24;
 /// Anthropic's is 264 to 530 tokens, by model and choice; others have theirs in a template.
 const TOOLS_OTHER: u64 = 600;
+/// What tells one of Anthropic's models to answer by the one tool that the form of an answer may
+/// become there: 159 to 340 tokens, by model.
+const FORM_ANTHROPIC: u64 = 350;
 /// What families that nobody measured get on top, in hundredths.
 const UNMEASURED: u64 = 125;
 
@@ -105,12 +108,14 @@ impl Family {
             return messages + size.tools() * MESSAGE;
         }
         let request = if size.messages() > 0 { REQUEST } else { 0 };
-        let instruction = match (self, size.tools()) {
-            (_, 0) => 0,
-            (Self::Openai, _) => TOOLS_OPENAI,
-            (_, _) => TOOLS_OTHER,
+        let instruction = match (self, size.tools(), size.forms()) {
+            (_, 0, 0) | (Self::Openai | Self::Other, 0, _) => 0,
+            (Self::Openai, _, _) => TOOLS_OPENAI,
+            (_, 0, _) => FORM_ANTHROPIC,
+            (_, _, _) => TOOLS_OTHER,
         };
-        messages + request + size.calls() * CALL + size.tools() * TOOL + instruction
+        let framed = size.calls() * CALL + (size.tools() + size.forms()) * TOOL;
+        messages + request + framed + instruction
     }
 }
 

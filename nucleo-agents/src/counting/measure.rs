@@ -28,6 +28,8 @@ pub struct TextSize {
     /// Tool calls and results.
     calls: u64,
     tools: u64,
+    /// Forms of answers.
+    forms: u64,
     images: u64,
 }
 
@@ -82,6 +84,11 @@ impl TextSize {
         Self { messages: 1, calls, images, ..self }
     }
 
+    /// The same as the form of an answer.
+    pub(super) const fn form(self) -> Self {
+        Self { forms: 1, ..self }
+    }
+
     /// The same as a tool's definition.
     pub(super) const fn tool(self) -> Self {
         Self { tools: 1, ..self }
@@ -110,6 +117,7 @@ impl TextSize {
             messages: self.messages + other.messages,
             calls: self.calls + other.calls,
             tools: self.tools + other.tools,
+            forms: self.forms + other.forms,
             images: self.images + other.images,
         }
     }
@@ -136,6 +144,12 @@ impl TextSize {
     #[must_use]
     pub const fn tools(&self) -> u64 {
         self.tools
+    }
+
+    /// Forms that the answer must have.
+    #[must_use]
+    pub const fn forms(&self) -> u64 {
+        self.forms
     }
 
     /// Images.

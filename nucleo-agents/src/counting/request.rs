@@ -2,7 +2,7 @@
 //!
 //! What counts as text: of a message its texts, of a call id, name and input as JSON, of a result the
 //! id and what the model reads, of reasoning its JSON; of a tool its name, description and schema as
-//! JSON. Each tool result is a message by itself, because it is on most wires. An image counts by the
+//! JSON; of the form of an answer its name and schema. Each tool result is a message by itself, because it is on most wires. An image counts by the
 //! piece: what it costs depends on its pixels, which nobody here looks at, so each family has one
 //! figure, what the largest image costs there.
 //!
@@ -11,10 +11,11 @@
 //! Not here: from sizes to tokens (`family`).
 
 use super::TextSize;
-use crate::wire::{Message, Part, ToolSpec};
+use crate::wire::{Message, Part, ResponseSchema, ToolSpec};
 
 impl TextSize {
-    /// The size of a request with these messages and tools.
+    /// The size of a request with these messages and tools, and without a form for the answer
+    /// ([`TextSize::with_schema`]).
     ///
     /// ```
     /// use nucleo_agents::counting::{Family, TextSize};
@@ -31,6 +32,13 @@ impl TextSize {
         let messages = messages.iter().map(of_message);
         let tools = tools.iter().map(of_tool);
         messages.chain(tools).fold(Self::default(), |sum, size| sum.plus(&size))
+    }
+
+    /// The same with a form that the answer must have: providers show it to the model, and bill it.
+    #[must_use]
+    pub fn with_schema(&self, schema: &ResponseSchema) -> Self {
+        let text = Self::of_texts([&*schema.name, &*schema.schema.to_string()]);
+        self.plus(&text.form())
     }
 }
 
@@ -120,6 +128,17 @@ mod tests {
         let error = Message::tool_results([ToolResult::error("", "12345")]);
         assert_eq!(tokens(Family::Loopback, &[found]), 2 + 4);
         assert_eq!(tokens(Family::Loopback, &[error]), 3 + 4, "`Error: ` is seven bytes");
+    }
+
+    #[test]
+    fn the_form_of_an_answer_counts() {
+        let schema = ResponseSchema { name: "n".into(), schema: json!({"a": 1}).into() };
+        let plain = TextSize::of_request(&[Message::user("1234")], &[]);
+        let size = plain.with_schema(&schema);
+        assert_eq!(Family::Loopback.tokens(&size), Family::Loopback.tokens(&plain) + 2);
+        for family in Family::ALL {
+            assert!(family.tokens(&size) > family.tokens(&plain), "{family}");
+        }
     }
 
     #[test]

@@ -157,10 +157,19 @@ impl Wire {
         Asked {
             workflow: workflow.and_then(|number| number.parse().ok()).expect("a prompt is marked"),
             entry: Arc::clone(self.catalog.model(id).expect("it is in the catalog")),
-            input: count_tokens(texts()),
+            input: count_tokens(texts()) + form_tokens(&body["response_format"]["json_schema"]),
             limit: limit.expect("a request states its limit"),
         }
     }
+}
+
+/// The form of an answer, as the server's rule counts it.
+fn form_tokens(form: &Value) -> u64 {
+    if form.is_null() {
+        return 0;
+    }
+    let name = form["name"].as_str().expect("a form has a name");
+    ((name.len() + form["schema"].to_string().len()) as u64).div_ceil(4)
 }
 
 impl Transport for Wire {

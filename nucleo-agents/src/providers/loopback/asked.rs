@@ -123,6 +123,8 @@ pub(super) struct ResponseFormat {
 
 #[derive(Deserialize)]
 pub(super) struct JsonSchema {
+    #[serde(default)]
+    pub(super) name: String,
     pub(super) schema: Option<Value>,
 }
 
@@ -153,6 +155,8 @@ impl Asked {
         messages.into_iter().for_each(|message| talk.hear(message));
         let offered: Vec<_> =
             body.tools.into_iter().flatten().map(|tool| talk.offer(tool)).collect();
+        let answer = body.response_format.and_then(|format| format.json_schema);
+        talk.input_tokens += answer.as_ref().map_or(0, JsonSchema::tokens);
         let hinted =
             headers.get(TOOL_TURNS_HINT).and_then(|value| value.to_str().ok()?.parse().ok());
         let demand = talk.demand(body.tool_choice.as_ref(), hinted.unwrap_or(0));
@@ -171,10 +175,17 @@ impl Asked {
             usage_in_stream: if told { UsageInStream::Told } else { UsageInStream::Untold },
             hash,
             prose,
-            schema: body.response_format.and_then(|format| format.json_schema?.schema),
+            schema: answer.and_then(|answer| answer.schema),
             calls,
             last_text,
         })
+    }
+}
+
+impl JsonSchema {
+    fn tokens(&self) -> u64 {
+        let schema = self.schema.as_ref().map_or(0, |schema| schema.to_string().len());
+        text_tokens(self.name.len() + schema)
     }
 }
 

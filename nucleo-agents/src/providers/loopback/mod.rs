@@ -9,8 +9,9 @@
 //! # What it does, exactly
 //! * Input tokens are [`count_tokens`]: a quarter of each message's bytes, rounded up, and
 //!   [`TOKENS_A_MESSAGE`] a message; ids, names and arguments of its tool calls are bytes of it, a
-//!   tool on offer counts as a message of name, description and schema, and an image is
-//!   [`TOKENS_AN_IMAGE`]. Output tokens are a quarter of the answer's bytes, rounded up.
+//!   tool on offer counts as a message of name, description and schema, an image is
+//!   [`TOKENS_AN_IMAGE`], and the form of an answer a quarter of its name and schema. Output tokens
+//!   are a quarter of the answer's bytes, rounded up.
 //! * A request is taken when every quota has room for it: 1 request, its input tokens, its output
 //!   limit, the sum of both. Otherwise 429 with its wait and what the rate-limit headers say of a
 //!   minute's quotas, as the wire has them (`retry-after-ms` and `x-ratelimit-*`, or

@@ -6,8 +6,8 @@ use super::super::*;
 use super::support::{ask, call, priced, serve};
 use crate::counting::{Family, TextSize};
 use crate::wire::{
-    ChatReply, ChatRequest, Hints, Message, Part, Role, Stop, Streaming, ToolChoice, ToolResult,
-    ToolSpec,
+    ChatReply, ChatRequest, Hints, Message, Part, ResponseSchema, Role, Stop, Streaming,
+    ToolChoice, ToolResult, ToolSpec,
 };
 
 fn tools() -> [ToolSpec; 2] {
@@ -18,7 +18,20 @@ fn tools() -> [ToolSpec; 2] {
 }
 
 fn counted(request: &ChatRequest) -> u64 {
-    Family::Loopback.tokens(&TextSize::of_request(&request.messages, &request.tools))
+    let size = TextSize::of_request(&request.messages, &request.tools);
+    let size = request.schema.as_ref().map_or(size, |schema| size.with_schema(schema));
+    Family::Loopback.tokens(&size)
+}
+
+#[tokio::test]
+async fn the_form_of_an_answer_is_billed_as_it_is_counted() {
+    let (_server, client) = serve(LoopbackConfig::new([priced()])).await;
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
+    let form = ResponseSchema { name: "Answer".into(), schema: schema.into() };
+    let request = ask("words", 200).schema(form).tools(tools());
+    let usage = call(&client, &request).await.unwrap().usage.unwrap();
+    assert_eq!(usage.input, counted(&request));
 }
 
 /// The conversation after `reply`, with a result for each of its calls.
