@@ -3,15 +3,13 @@
 //!
 //! The bytes are header lines, `name: value`.
 
-use std::time::SystemTime;
-
 use http::{HeaderMap, HeaderName, HeaderValue};
 use nucleo_agents::providers::openai::OpenAiConfig;
 use nucleo_agents::wire::{LimitFacts, ServerSaid, retry_after};
 use nucleo_core::Span;
 
 pub(crate) fn check(bytes: &[u8]) {
-    let now = httpdate::parse_http_date("Thu, 01 Jan 2026 00:00:00 GMT").expect("a date");
+    let now = httpdate::parse_http_date(NOW).expect("a date");
     let mut headers = HeaderMap::new();
     for line in bytes.split(|byte| *byte == b'\n').take(100) {
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
@@ -43,6 +41,8 @@ pub(crate) fn check(bytes: &[u8]) {
     check_reset(bytes);
 }
 
+const NOW: &str = "Thu, 01 Jan 2026 00:00:00 GMT";
+
 /// A decimal of at most 19 + 18 digits as nanoseconds, rounded up.
 fn nanos(text: &str, unit_ns: u64) -> Option<Span> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
@@ -67,7 +67,9 @@ fn check_reset(bytes: &[u8]) {
     let text = format!("{hours}h{minutes}m{rest}.{part:09}s");
     let mut headers = HeaderMap::new();
     headers.insert("x-ratelimit-reset-tokens", text.parse().expect("plain text"));
-    let tokens = LimitFacts::read(&headers, SystemTime::UNIX_EPOCH).tokens.expect("it was told");
+    let tokens = LimitFacts::read(&headers, httpdate::parse_http_date(NOW).expect("a date"))
+        .tokens
+        .expect("it was told");
     assert_eq!(tokens.resets_in, Some(Span::from_nanos(ns)), "{text}");
 }
 

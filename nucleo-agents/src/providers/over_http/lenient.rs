@@ -1,5 +1,7 @@
 //! Numbers and fields that may be malformed: they count as absent, and cost nothing around them.
 //!
+//! Invariants: no number that is not whole, negative or too large to be exact is taken for another.
+//!
 //! Not here: what they mean (each wire's `usage`).
 
 use serde::de::DeserializeOwned;

@@ -1,5 +1,8 @@
 //! What a wire adds to an exchange: its requests, its answers, its events.
 //!
+//! Invariants: nothing of a wire knows of transports or connections; what it tells the watch holds,
+//! whenever the call is cut off then.
+//!
 //! Not here: the order of an exchange (`exchange`), reading events from bytes (`events`).
 
 use bytes::Bytes;
