@@ -6,9 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use nucleo_agents::Runtime;
-use nucleo_agents::agent::{AgentContext, AgentError};
 use nucleo_agents::catalog::{Catalog, Credentials, Grade};
+use nucleo_agents::prelude::*;
 use nucleo_agents::providers::loopback::{
     Fault, FaultRule, Ledger, Loopback, LoopbackConfig, LoopbackModel, LoopbackPrice, When,
 };
@@ -41,14 +40,31 @@ struct Review {
     remark: Option<String>,
 }
 
-/// Words, an answer of a type, and one of a type that no format of the output takes.
-async fn agent(ctx: AgentContext, letter: String) -> Result<String, AgentError> {
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Parcel {
+    number: u32,
+}
+
+/// Some parcels are lost, which the model is told.
+async fn look_up(_ctx: ToolContext, parcel: Parcel) -> Result<String, ToolError> {
+    match parcel.number {
+        9 => Err(ToolError::failed("lost")),
+        number => Ok(format!("parcel {number} is on its way")),
+    }
+}
+
+/// Words; an answer of a type; one of a type that no format of the output takes; words after tools, of
+/// which two run in one turn and one in the next.
+async fn agent(ctx: AgentContext, letter: String, palette: Palette) -> Result<String, AgentError> {
     let call = || ctx.model(Grade::Small).system("Be brief.").user(letter.clone()).output(200);
     let words = call().text().await?;
     let review: Review = call().answer().await?;
     assert!(review.remark.is_none_or(|remark| !remark.is_empty()) && review.stars < 255);
     let _by_name: BTreeMap<String, u8> = call().answer().await?;
-    Ok(words)
+    let calls =
+        "[call look_up {\"number\": 7}] [call look_up {\"number\": 9}] [then] [call look_up]";
+    let told = ctx.model(Grade::Small).tools(&palette).user(format!("{letter} {calls}"));
+    Ok(format!("{words} {}", told.output(200).text().await?))
 }
 
 fn server() -> Loopback {
@@ -75,6 +91,9 @@ async fn by(kind: &str, url: &str) -> (Vec<String>, Money, Ledger) {
     let runtime = Runtime::builder(catalog).credentials(keys).seed(7).start().unwrap();
     let workflow = runtime.workflow("letters").cap("2 USD".parse().unwrap()).start();
     let letters = (0..12).map(|n| format!("Letter {n} says that the parcel has not arrived."));
+    let look_up = Tool::new("look_up", "Looks a parcel up", look_up);
+    let palette = Palette::new([look_up]).unwrap();
+    let agent = move |ctx, letter| agent(ctx, letter, palette.clone());
     let report = workflow.fan_out(letters, agent).collect().await;
     assert_eq!(report.answered(), 12, "{kind}: {report}");
     let spent = workflow.spent().unwrap();
@@ -96,4 +115,5 @@ async fn the_same_agent_on_both_wires() {
     }
     assert_eq!(by_chat, by_messages, "the same letters are answered in the same words");
     assert_eq!(chat.requests, messages.requests);
+    assert!(chat.requests >= 12 * 6, "three turns with tools: {chat:?}");
 }
