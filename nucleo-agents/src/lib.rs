@@ -73,6 +73,8 @@ pub mod _docs {
     pub mod memory {}
     #[doc = include_str!("../../docs/design/models.md")]
     pub mod models {}
+    #[doc = include_str!("../../docs/providers.md")]
+    pub mod providers {}
     #[doc = include_str!("../../docs/design/spend.md")]
     pub mod spend {}
 }
