@@ -13,38 +13,13 @@ use nucleo_core::Usage;
 
 use super::*;
 use crate::providers::Provider as _;
+use crate::providers::over_http::Heard;
 use crate::transport::{BodyStream, BrokenAt, InMemory, TransportError};
 use crate::wire::{
-    CallFailure, CallWatch, ChatReply, ChatRequest, EndsAt, FailureClass, HeadFacts, Message, Stop,
-    Streaming,
+    CallFailure, ChatReply, ChatRequest, EndsAt, FailureClass, Message, Stop, Streaming,
 };
 
 const KEY: &str = "sk-test-hush-hush";
-
-/// Everything a watch hears, as one line.
-#[derive(Default)]
-struct Heard(String);
-
-impl CallWatch for Heard {
-    fn leaving(&mut self) {
-        self.0.push_str("leaving ");
-    }
-    fn could_not_connect(&mut self) {
-        self.0.push_str("unconnected ");
-    }
-    fn head(&mut self, head: &HeadFacts) {
-        self.0.push_str(&format!("head={} ", head.status));
-    }
-    fn usage(&mut self, usage: Usage) {
-        self.0.push_str(&format!("usage={}+{} ", usage.input_total(), usage.output_total()));
-    }
-    fn usage_outdated(&mut self) {
-        self.0.push_str("usage=outdated ");
-    }
-    fn piece(&mut self, text: &str) {
-        self.0.push_str(&format!("`{text}` "));
-    }
-}
 
 /// One exchange with a server that answers so, at once.
 fn play(

@@ -11,12 +11,16 @@
 mod error_body;
 mod events;
 mod exchange;
+#[cfg(test)]
+mod heard;
 mod lenient;
 mod site;
 mod wire;
 
 pub(super) use error_body::{ErrorBody, streamed_error};
 pub(super) use exchange::exchange;
+#[cfg(test)]
+pub(super) use heard::Heard;
 pub(super) use lenient::{Count, lenient};
 pub use site::ConfigError;
 pub(super) use site::Site;

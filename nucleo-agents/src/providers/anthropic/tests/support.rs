@@ -5,43 +5,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::Response;
-use nucleo_core::Usage;
 
 use super::super::{Anthropic, AnthropicConfig};
 use crate::providers::Provider as _;
+use crate::providers::over_http::Heard;
 use crate::transport::{BodyStream, BrokenAt, InMemory, TransportError};
-use crate::wire::{
-    CallFailure, CallWatch, ChatReply, ChatRequest, HeadFacts, Message, ResponseSchema, Streaming,
-};
+use crate::wire::{CallFailure, ChatReply, ChatRequest, Message, ResponseSchema, Streaming};
 
 pub(super) const KEY: &str = "sk-ant-hush-hush";
 
 pub(super) type Answered = (Result<ChatReply, CallFailure>, String);
-
-/// Everything a watch hears, as one line.
-#[derive(Default)]
-struct Heard(String);
-
-impl CallWatch for Heard {
-    fn leaving(&mut self) {
-        self.0.push_str("leaving ");
-    }
-    fn could_not_connect(&mut self) {
-        self.0.push_str("unconnected ");
-    }
-    fn head(&mut self, head: &HeadFacts) {
-        self.0.push_str(&format!("head={} ", head.status));
-    }
-    fn usage(&mut self, usage: Usage) {
-        self.0.push_str(&format!("usage={}+{} ", usage.input_total(), usage.output_total()));
-    }
-    fn usage_outdated(&mut self) {
-        self.0.push_str("usage=outdated ");
-    }
-    fn piece(&mut self, text: &str) {
-        self.0.push_str(&format!("`{text}` "));
-    }
-}
 
 pub(super) fn question() -> ChatRequest {
     ChatRequest::new("m", vec![Message::user("private words")], 16).streaming(Streaming::Pieces)
