@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use futures_util::{FutureExt as _, TryFutureExt as _};
-use nucleo_core::JobId;
+use nucleo_core::{AdmitError, JobId, MAX_WAIT_DEFAULT};
 use nucleo_harness::attempt::{
     Dependency, DependencyError, JobError, JobRecord, all_ended, holder,
 };
@@ -112,9 +112,15 @@ impl<A, In> Submission<A, In> {
     }
 }
 
-/// Waits for what an agent depends on.
+/// Waits for what an agent depends on, as long as a job may wait unless told otherwise.
 async fn ready(node: &Node, after: Vec<Dependency>) -> Result<(), ItemError> {
-    let ended = all_ended(after).map_err(|error| ItemError::Agent(Arc::new(error)));
+    let clock = node.harness().clock();
+    let expired = clock.sleep_until(clock.now().saturating_add(MAX_WAIT_DEFAULT)).map(|()| {
+        let (waited, on) = (MAX_WAIT_DEFAULT, Arc::from("what it depends on"));
+        Err(JobError::NotAdmitted(AdmitError::Expired { waited, on }))
+    });
+    let ended = select(Box::pin(all_ended(after)), expired).map(|first| first.factor_first().0);
+    let ended = ended.map_err(|error| ItemError::Agent(Arc::new(error)));
     let ended = AssertUnwindSafe(ended).catch_unwind();
     // Of two that are ready the first one counts: a cancellation, and the deadline.
     match select(pin!(node.over()), pin!(ended)).await {

@@ -364,3 +364,24 @@ async fn every_wait_has_a_reason() {
     );
     drop((running.await, in_line.await, behind.await));
 }
+
+/// An agent that waits for one that depends on it: the circle ends as any wait does, after a day.
+#[tokio::test(start_paused = true)]
+async fn a_circle_of_agents_ends() {
+    type Own = tokio::sync::oneshot::Receiver<AgentHandle<usize>>;
+    async fn circle(context: AgentContext, own: Own) -> Result<usize, AgentError> {
+        let own = own.await.map_err(AgentError::other)?;
+        let after = context.submit(ask, 1).after(&own).start();
+        let end = after.end().await;
+        end.result.as_ref().copied().map_err(|error| AgentError::other(error.chain()))
+    }
+    let world = World::new(|_| fine());
+    let (tell, own) = tokio::sync::oneshot::channel();
+    let agent = world.workflow.submit(circle, own).start();
+    tell.send(agent.clone()).unwrap();
+    let began = world.now();
+    let said = agent.end().await.result.as_ref().unwrap_err().chain();
+    assert!(said.contains("what it depends on"), "{said}");
+    assert_eq!(world.now().since(began), nucleo_core::MAX_WAIT_DEFAULT);
+    assert_eq!(world.asked(), 0);
+}

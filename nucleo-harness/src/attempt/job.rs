@@ -110,7 +110,8 @@ impl History {
 pub struct JobOptions {
     /// Who runs it, for totals by agent.
     pub agent: Arc<str>,
-    /// The longest it may wait in the line, over all its attempts; pauses don't count.
+    /// The longest it may wait: for what it depends on, for siblings' money and in the line, over all its
+    /// attempts; pauses don't count.
     pub max_wait: Span,
     /// How often it is tried again.
     pub retry: RetryPolicy,

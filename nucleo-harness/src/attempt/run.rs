@@ -56,6 +56,9 @@ pub(crate) async fn run<J: Job>(
     JobEnd { result, record: walk.record }
 }
 
+/// What an attempt waits for when only its siblings' money keeps it out.
+const SIBLINGS: &str = "siblings under the same cap";
+
 /// The models of an attempt.
 type Models = SmallVec<[Arc<str>; 1]>;
 
@@ -93,20 +96,23 @@ impl Walk {
     }
 
     /// Waits for what it depends on.
-    async fn begin(&self, after: Vec<Dependency>) -> Result<(), JobError> {
+    async fn begin(&mut self, after: Vec<Dependency>) -> Result<(), JobError> {
         if let Some(holder) = holder() {
             return Err(JobError::WaitsWhileHolding { holder, job: self.place.job() });
         }
         if after.is_empty() {
             return Ok(());
         }
-        let late = self.harness().clock().sleep_until(self.place.deadline().unwrap_or(Time::MAX));
+        let clock = Arc::clone(self.harness().clock());
+        let since = clock.now();
+        let late = clock.sleep_until(since.saturating_add(self.in_time(self.wait_left)));
         tokio::select! {
             biased;
             () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
             ended = all_ended(after) => ended?,
-            () = late => return Err(self.too_late(None)),
+            () = late => return Err(self.expired("what it depends on")),
         }
+        self.wait_left = self.wait_left.saturating_sub(clock.now().since(since));
         self.place.step(StepEvent::Ready, WaitsOn::Nothing);
         Ok(())
     }
@@ -202,7 +208,7 @@ impl Walk {
                         biased;
                         () = self.place.cancel().cancelled() => return Err(self.place.cancelled()),
                         approved = asked => approved,
-                        () = clock.sleep_until(due) => return Err(self.expired()),
+                        () = clock.sleep_until(due) => return Err(self.expired(SIBLINGS)),
                     }
                 }
             };
@@ -217,12 +223,12 @@ impl Walk {
         Ok(commitments)
     }
 
-    /// The money that it waits for is its siblings'.
-    fn expired(&self) -> JobError {
+    /// It waited as long as it may, in no line of admission's.
+    fn expired(&self, on: &str) -> JobError {
         if self.is_late() {
             return self.too_late(None);
         }
-        let (waited, on) = (self.options.max_wait, Arc::from("siblings under the same cap"));
+        let (waited, on) = (self.options.max_wait, Arc::from(on));
         JobError::NotAdmitted(AdmitError::Expired { waited, on })
     }
 

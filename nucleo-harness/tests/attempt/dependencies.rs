@@ -3,7 +3,7 @@
 use std::error::Error as _;
 
 use nucleo_core::Span;
-use nucleo_harness::attempt::{Ended, JobError, JobOptions, Signal, Step};
+use nucleo_harness::attempt::{Dependency, Ended, JobError, JobOptions, Signal, Step};
 use nucleo_harness::workflow::{JobHandle, WaitsOn};
 
 use crate::script::{Act, Script};
@@ -131,5 +131,36 @@ async fn a_tangle_comes_to_rest() {
     for (job, must_fail) in jobs.iter().zip(must_fail) {
         assert_eq!(job.end().await.result.is_err(), must_fail);
     }
+    world.check_rest();
+}
+
+/// What never ends is waited for as long as a job may wait, and no longer.
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_what_never_ends_has_an_end() {
+    let world = World::new();
+    let root = world.workflow.root();
+    let options = JobOptions { max_wait: Span::from_mins(5), ..JobOptions::default() };
+    let never = || Dependency::new(root.id(), std::future::pending());
+    let began = world.now();
+    let job = root.submit(answers(&world), options.clone()).depends_on(never()).start();
+    let end = job.end().await;
+    let said = end.result.as_ref().unwrap_err().source().unwrap().to_string();
+    assert!(said.contains("what it depends on"), "{said}");
+    assert_eq!(world.now().since(began), Span::from_mins(5));
+    // The time is of the same wait as that in the line.
+    let lasts = |minutes| {
+        let mut script = world.script([&[Act::Send, Act::Wait(Span::from_mins(minutes))]]);
+        script.requirements.timeout = Span::from_mins(60);
+        script
+    };
+    let slow = start(&world, &lasts(4));
+    let after = root.submit(answers(&world), options).after(&slow).start();
+    let holds = start(&world, &lasts(50));
+    let began = world.now();
+    assert_eq!(word(&*after.end().await), "expired");
+    assert_eq!(world.now().since(began), Span::from_mins(5));
+    holds.cancel();
+    drop((slow.end().await, holds.end().await));
+    world.sleep(Span::from_secs(31)).await;
     world.check_rest();
 }

@@ -215,6 +215,6 @@ fn the_embedded_catalogs_load() {
         .map(|line| format!("{line}\n"))
         .collect();
     let catalog = Catalog::parse("models.example.toml", &uncommented).unwrap();
-    assert_eq!(catalog.models().count(), 2);
+    assert_eq!(catalog.models().count(), 3);
     assert_eq!(catalog.pins(Grade::Small).len(), 2);
 }
