@@ -6,7 +6,8 @@
 //!
 //! Invariants: a call is whole or it is none: what has no id, no name or no JSON as input is told by
 //! name; after the output limit such a call was cut, and is left out. An absent input is an empty
-//! object, as of a tool that takes none.
+//! object, as of a tool that takes none. Who stops for calls and has neither one nor words says
+//! nothing.
 //!
 //! Not here: the wire's forms of a block (`decode`, `stream`).
 
@@ -93,8 +94,13 @@ pub(super) fn reply(said: Vec<Said>, stop: Stop, asked: &Asked) -> Result<ChatRe
             Said::Other => {}
         }
     }
-    // That tool was called because it had to be: the model is done, unless it wants others called.
-    let done = answer.is_some() && stop == Stop::ToolCalls && calls.is_empty();
-    let stop = if done { Stop::End } else { stop };
+    let stop = match (stop, calls.is_empty()) {
+        // That tool was called because it had to be: the model is done.
+        (Stop::ToolCalls, true) if answer.is_some() => Stop::End,
+        (Stop::ToolCalls, true) if text.is_empty() => return Err("`tool_use` in `content`"),
+        // Some servers name the usual end, or none, after calls.
+        (Stop::End | Stop::Other(_), false) => Stop::ToolCalls,
+        (stop, _) => stop,
+    };
     Ok(ChatReply::new(answer.unwrap_or(text), stop).calls(calls).reasoning(thoughts))
 }

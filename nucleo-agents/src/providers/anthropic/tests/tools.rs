@@ -105,3 +105,18 @@ fn the_last_call_of_a_whole_answer_that_was_cut_is_left_out() {
         assert_eq!((reply.calls.len(), reply.stop), (kept, Stop::OutputLimit), "{content}");
     }
 }
+
+#[test]
+fn who_stops_for_calls_has_some() {
+    let call = json!({"type": "tool_use", "id": "1", "name": "t", "input": {}});
+    for reason in ["end_turn", "of its own", "tool_use"] {
+        let body = json!({"content": [call], "stop_reason": reason}).to_string();
+        assert_eq!(answered(200, "application/json", &body).0.unwrap().stop, Stop::ToolCalls);
+    }
+    let body = json!({"content": [], "stop_reason": "tool_use"}).to_string();
+    let failure = answered(200, "application/json", &body).0.unwrap_err();
+    assert!(failure.to_string().contains("`tool_use`"), "{failure}");
+    let words = json!([{"type": "text", "text": "x"}]);
+    let body = json!({"content": words, "stop_reason": "tool_use"}).to_string();
+    assert_eq!(answered(200, "application/json", &body).0.unwrap().text, "x");
+}
