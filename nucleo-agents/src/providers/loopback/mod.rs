@@ -18,7 +18,8 @@
 //!   `anthropic-ratelimit-*` with dates); nothing is taken then. At the end unused tokens are given
 //!   back, or not ([`Settle`]).
 //! * A wire is a form and nothing else: the same conversation counts the same tokens, is answered in
-//!   the same words and fails at the same place by either, and the ledger has both. Errors are typed
+//!   the same words and fails at the same place by either, and the ledger has both (the form of an
+//!   answer counts as it is sent). Errors are typed
 //!   as the wire types them; out of credit is a 402 by messages.
 //! * The answer depends on the seed and the question alone, not on when it was asked. Its length is
 //!   what the header `x-nucleo-output-tokens` asks for, else drawn from the model's range; at most
