@@ -40,6 +40,12 @@ impl AgentError {
         Self::Other(error.into())
     }
 
+    /// The whole chain of causes as one line: what to print. `Display` alone says only the outermost.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        nucleo_harness::attempt::chain(self)
+    }
+
     /// The refusal, if the money wall refused a call.
     #[must_use]
     pub const fn refusal(&self) -> Option<&SpendRefusal> {

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use nucleo_core::spend::SpendRefusal;
-use nucleo_harness::attempt::{JobError, JobRecord};
+use nucleo_harness::attempt::{JobError, JobRecord, chain};
 
 use crate::agent::AgentError;
 
@@ -103,17 +103,6 @@ impl ItemError {
         let Self::Agent(error) = self else {
             return self.to_string();
         };
-        let mut text = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            let said = cause.to_string();
-            // A transparent wrapper says the same as its source.
-            if !text.ends_with(&said) {
-                text.push_str(": ");
-                text.push_str(&said);
-            }
-            source = cause.source();
-        }
-        text
+        chain(&**error)
     }
 }

@@ -43,7 +43,10 @@ pub(crate) fn check(bytes: &[u8]) {
     check_as::<Tree>(&text);
     check_as::<Vec<u8>>(&text);
     check_as::<Option<String>>(&text);
-    check_as::<BTreeMap<String, i128>>(&text);
+    // A map's keys are shown where they look like a field's name, so this one must be no key.
+    if !text.contains(VALUE) {
+        check_as::<BTreeMap<String, i128>>(&text);
+    }
 }
 
 fn check_as<T>(text: &str) -> Option<T>

@@ -61,7 +61,9 @@ fn the_report_as_json_stands_alone_on_standard_output() {
     let fields = [
         "answered",
         "cap",
+        "estimated",
         "failed",
+        "failures",
         "not_submitted",
         "refusals",
         "refused",

@@ -160,12 +160,13 @@ impl SpendRefusal {
         if let (Some(over), Some(cap)) = (self.exceeds_by, self.admitted_from_cap) {
             write!(f, " exceeds it by {over}; a cap of {cap} admits it now")?;
         }
-        f.write_str(match self.waiting_helps {
-            true => ", and waiting for the siblings to settle can help",
-            false => ", and waiting can't help",
-        })?;
+        match (&self.scope.id, self.waiting_helps) {
+            (_, true) => f.write_str(", and waiting for the siblings to settle can help"),
+            (ScopeId::Day(_), false) => f.write_str(", and only tomorrow can help"),
+            (_, false) => f.write_str(", and waiting can't help"),
+        }?;
         match &self.scope.id {
-            ScopeId::Day(zone) => write!(f, "; the next day begins at midnight in {zone}"),
+            ScopeId::Day(zone) => write!(f, ": the next day begins at midnight in {zone}"),
             _ => Ok(()),
         }
     }

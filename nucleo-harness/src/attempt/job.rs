@@ -261,6 +261,12 @@ impl JobError {
         }
     }
 
+    /// The whole chain of causes as one line: `failed after 1 attempt (permanent): rejected with …`.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        chain(self)
+    }
+
     /// The refusal, if a cap refused it.
     #[must_use]
     pub const fn refusal(&self) -> Option<&SpendRefusal> {
@@ -273,6 +279,27 @@ impl JobError {
     pub(crate) fn failed(history: &History, failure: Failure) -> Self {
         Self::Failed { attempts: history.next_attempt(), failure }
     }
+}
+
+/// An error with all its causes, as one line; what a transparent wrapper repeats is said once.
+///
+/// ```
+/// use nucleo_harness::attempt::{JobError, chain};
+/// assert_eq!(chain(&JobError::Cancelled), "cancelled");
+/// ```
+#[must_use]
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !text.ends_with(&said) {
+            text.push_str(": ");
+            text.push_str(&said);
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// A signal that no retry answers still says why.

@@ -33,7 +33,7 @@ pub use dependency::{Dependency, DependencyError, all_ended};
 pub use granted::{BlockingError, Granted, Meter};
 pub use held::{AttemptOver, Hold};
 pub use holding::holder;
-pub use job::{History, Job, JobError, JobOptions, Past, Requirements, TIMEOUT_DEFAULT};
+pub use job::{History, Job, JobError, JobOptions, Past, Requirements, TIMEOUT_DEFAULT, chain};
 pub(crate) use model_retries::ModelRetries;
 pub use record::{JobEnd, JobRecord};
 pub use retry::RetryPolicy;

@@ -30,6 +30,10 @@ pub(crate) struct ResultLine {
     /// `null` for what had no price and for what was never sent.
     #[serde(default)]
     pub(crate) cost: Option<Money>,
+    /// Of its attempts, those whose usage and cost are an estimate: the reservation, where no complete
+    /// answer came.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) estimated: u32,
     #[serde(default)]
     pub(crate) model: Option<Arc<str>>,
     #[serde(default)]
@@ -55,6 +59,11 @@ pub(crate) struct Earlier {
     pub(crate) whole_bytes: u64,
     /// The last whole line lacks only its end of line: what it paid counts.
     pub(crate) lacks_line_end: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what the attribute asks for")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Earlier {

@@ -5,13 +5,14 @@
 //!
 //! Not here: what is asked (`input`, `ask`), what is printed (`summary`).
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
-use nucleo_agents::fan_out::{Item, Tally};
+use nucleo_agents::fan_out::{Item, ItemStatus, Tally};
 use nucleo_agents::{Runtime, Workflow};
 use nucleo_core::Span;
 use nucleo_core::spend::ScopeId;
@@ -43,7 +44,8 @@ pub(crate) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
         }
         let workflow = workflow.start();
         let lines = Lines::new(input, template, earlier.answered.clone());
-        let run = Run { args, workflow, results, troubles, tally: Tally::default(), lost: None };
+        let (tally, failures) = (Tally::default(), BTreeMap::new());
+        let run = Run { args, workflow, results, troubles, tally, failures, lost: None };
         run.go(lines, &earlier).await
     })
 }
@@ -62,6 +64,8 @@ struct Run<'a> {
     results: Results,
     troubles: trouble::Troubles,
     tally: Tally,
+    /// Failed lines by the kind of their error.
+    failures: BTreeMap<String, usize>,
     /// Why results are written no longer.
     lost: Option<anyhow::Error>,
 }
@@ -116,10 +120,14 @@ impl Run<'_> {
     /// Counts and writes one outcome; breaks when output is lost.
     fn ended(&mut self, item: &Item<Line, Answer>, progress: &Progress) -> ControlFlow<()> {
         self.tally.count(item);
+        let line = ResultLine::of(item);
+        if let (ItemStatus::Failed, Some(error)) = (item.status, &line.error) {
+            *self.failures.entry(error.kind.clone()).or_default() += 1;
+        }
         if self.lost.is_some() {
             return ControlFlow::Break(());
         }
-        let Err(error) = self.results.write(&ResultLine::of(item)) else {
+        let Err(error) = self.results.write(&line) else {
             return ControlFlow::Continue(());
         };
         if !exit::is_closed_pipe(&error) {
@@ -138,7 +146,8 @@ impl Run<'_> {
         pressed: u32,
     ) -> anyhow::Result<ExitCode> {
         let closed_pipe = self.lost.as_ref().is_some_and(exit::is_closed_pipe);
-        let summary = Summary::of(&self.workflow, &self.tally, not_submitted, wall);
+        let summary =
+            Summary::of(&self.workflow, &self.tally, self.failures.clone(), not_submitted, wall);
         let shown = if closed_pipe {
             Ok(())
         } else {

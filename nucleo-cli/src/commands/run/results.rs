@@ -44,6 +44,7 @@ impl ResultLine {
             error,
             usage: record.usage,
             cost: record.cost.first().copied(),
+            estimated: record.estimated,
             model: record.model.clone(),
             attempts: record.attempts,
             wait_ms: record.waited.as_millis(),

@@ -25,6 +25,10 @@ pub(crate) struct Summary {
     spent: Option<Money>,
     cap: Option<Money>,
     wall_s: f64,
+    /// Failed lines by the kind of their error.
+    failures: BTreeMap<String, usize>,
+    /// Calls whose cost is an estimate: reservations, where no complete answer came.
+    estimated: u64,
     refusals: Vec<SpendRefusal>,
     waits: BTreeMap<Arc<str>, WaitLine>,
 }
@@ -40,7 +44,13 @@ struct WaitLine {
 const REFUSALS_SHOWN: usize = 5;
 
 impl Summary {
-    pub(crate) fn of(workflow: &Workflow, tally: &Tally, not_submitted: usize, wall: Span) -> Self {
+    pub(crate) fn of(
+        workflow: &Workflow,
+        tally: &Tally,
+        failures: BTreeMap<String, usize>,
+        not_submitted: usize,
+        wall: Span,
+    ) -> Self {
         let line = |(account, waits): (&Arc<str>, &nucleo_agents::fan_out::Waits)| {
             let (total_ms, max_ms) = (waits.total.as_millis(), waits.longest.as_millis());
             (Arc::clone(account), WaitLine { jobs: waits.jobs, total_ms, max_ms })
@@ -54,6 +64,8 @@ impl Summary {
             spent: workflow.spent(),
             cap: workflow.cap(),
             wall_s: (wall.as_secs_f64() * 1e3).round() / 1e3,
+            failures,
+            estimated: workflow.totals().estimates,
             refusals: workflow.refusals(),
             waits: tally.waits.iter().map(line).collect(),
         }
@@ -93,6 +105,17 @@ impl Summary {
             "{answered} answered, {failed} failed, {refused} refused, \
              {not_submitted} never submitted{money}; {wall_s:.1} s"
         ));
+        if !self.failures.is_empty() {
+            let kinds = self.failures.iter().map(|(kind, count)| format!("{count} {kind}"));
+            let kinds = kinds.collect::<Vec<_>>().join(", ");
+            line(format_args!("failed: {kinds}; each line's result says why"));
+        }
+        if self.estimated > 0 {
+            line(format_args!(
+                "{} calls had no complete answer: they are paid as reserved, an estimate",
+                self.estimated
+            ));
+        }
         for (account, waits) in &self.waits {
             let mean = waits.total_ms / waits.jobs.max(1);
             line(format_args!(
