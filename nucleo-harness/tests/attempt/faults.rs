@@ -43,6 +43,8 @@ pub(crate) enum Manner {
     Obeys,
     Ignores,
     AnswersLate,
+    /// It obeys, and work of it goes on with a share of its grant.
+    LeavesWork,
 }
 
 const FAULTS: [Fault; 6] =
@@ -142,11 +144,15 @@ fn acts(point: Point, fault: Fault, manner: Manner) -> Vec<Act> {
         }
         _ => vec![],
     };
+    let runs = matches!(point, Point::Granted | Point::Sent | Point::Reported);
+    if manner == Manner::LeavesWork && runs {
+        acts.push(Act::Hold);
+    }
     acts.push(Act::Here);
     acts.push(match (fault, manner) {
         (Fault::Fail, _) => Act::Fail(Signal::Permanent, Ended::Incomplete),
         (Fault::Panic, _) => Act::Panic,
-        (_, Manner::Obeys) => Act::Obey,
+        (_, Manner::Obeys | Manner::LeavesWork) => Act::Obey,
         (_, Manner::Ignores) => Act::Ignore,
         (_, Manner::AnswersLate) => Act::AnswerLate,
     });
@@ -263,10 +269,17 @@ pub(crate) async fn scenario(point: Point, fault: Fault, manner: Manner) -> Opti
     let told = inject(&world, job, point, fault, &mut obstacle);
     let end = timeout(hour, told).await.expect("every handle resolves");
     let siblings = if point == Point::Approving && fault == Fault::Fail { 2_000 } else { 0 };
-    drop(obstacle);
+    let name = format!("{point:?} x {fault:?}, {manner:?}");
+    let holds = std::mem::take(&mut *script.seen.holds.lock().unwrap());
+    if !holds.is_empty() {
+        assert_eq!(world.harness.admission().free(world.http), 0, "{name}: its work is not gone");
+        assert_eq!(world.harness.ledger().under_way(), 0, "{name}: its money is settled");
+        let live = world.workflow.live();
+        assert!(live.len() == 1 && live[0].outlived, "{name}: {live:?}");
+    }
+    drop((holds, obstacle));
     world.harness.admission().resize(world.http, 1);
 
-    let name = format!("{point:?} x {fault:?}, {manner:?}");
     assert_eq!(end.as_ref().map_or("gone", word), expected.end, "{name}");
     assert_eq!(world.charged(world.requests), expected.requests, "{name}: requests");
     assert_eq!(world.charged(world.tokens), expected.tokens, "{name}: tokens");
@@ -291,7 +304,8 @@ pub(crate) async fn all(mut each: impl FnMut(&World)) -> usize {
     let mut count = 0;
     for point in POINTS {
         for fault in FAULTS {
-            for manner in [Manner::Obeys, Manner::Ignores, Manner::AnswersLate] {
+            let manners = [Manner::Obeys, Manner::Ignores, Manner::AnswersLate, Manner::LeavesWork];
+            for manner in manners {
                 if let Some(world) = scenario(point, fault, manner).await {
                     each(&world);
                     count += 1;
@@ -304,7 +318,7 @@ pub(crate) async fn all(mut each: impl FnMut(&World)) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn every_step_under_every_fault() {
-    assert_eq!(all(|_| {}).await, 3 * (8 * 6 - 8));
+    assert_eq!(all(|_| {}).await, 4 * (8 * 6 - 8));
 }
 
 /// The journal is kept whole by each, so this is where a place that forgets itself would show.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use nucleo_core::{JobId, Span, Time, Usage};
-use nucleo_harness::attempt::{Ended, Failure, Granted, History, Job, Requirements, Signal};
+use nucleo_harness::attempt::{Ended, Failure, Granted, History, Hold, Job, Requirements, Signal};
 
 /// One thing that an execution does.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub(crate) enum Act {
     AnswerLate,
     /// Never ends by itself.
     Ignore,
+    /// Work that outlives the attempt takes a share of its grant.
+    Hold,
 }
 
 /// What reading the requirements does.
@@ -50,6 +52,7 @@ pub(crate) struct Script {
 pub(crate) struct Seen {
     here: AtomicUsize,
     starts: Mutex<BTreeMap<JobId, Vec<Time>>>,
+    pub(crate) holds: Mutex<Vec<Hold>>,
 }
 
 impl Seen {
@@ -91,6 +94,7 @@ impl Job for Script {
                     let until = granted.clock().now() + span;
                     granted.clock().sleep_until(until).await;
                 }
+                Act::Hold => self.seen.holds.lock().unwrap().push(granted.hold().unwrap()),
                 Act::Here => {
                     self.seen.here.fetch_add(1, Ordering::Relaxed);
                 }
