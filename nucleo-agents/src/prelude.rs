@@ -4,7 +4,7 @@
 //!
 //! Not here: settings and vocabulary that few programs touch.
 
-pub use nucleo_core::spend::SpendRefusal;
+pub use nucleo_core::spend::{ScopeId, SpendRefusal};
 pub use nucleo_core::{Money, Span};
 pub use nucleo_harness::attempt::{JobError, RetryPolicy};
 
