@@ -132,7 +132,8 @@ impl Admission {
         self.shared.turn()
     }
 
-    /// Opens another account.
+    /// Opens another account. Names are for people: a second one of a name is another account, with a
+    /// limit of its own. `None` only of a monitor that met a bug of its own.
     pub fn open(&self, name: impl Into<Arc<str>>, limit: impl Into<Limit>) -> Option<AccountId> {
         let (name, limit) = (name.into(), limit.into());
         self.shared.enter(|core, _| core.monitor.open(name, limit)).ok()
