@@ -17,10 +17,10 @@ mod answers_text;
 mod catalog_text;
 #[path = "../../nucleo-core/tests/lockstep/draw.rs"]
 mod draw;
+#[path = "../../nucleo-agents/tests/bytes/exchange.rs"]
+mod exchange;
 #[path = "../../nucleo-agents/tests/bytes/headers.rs"]
 mod headers_text;
-#[path = "../../nucleo-agents/tests/bytes/openai.rs"]
-mod openai_exchange;
 #[path = "../../nucleo-core/tests/bytes/scenario.rs"]
 mod scenario_text;
 #[path = "../../nucleo-core/tests/lockstep/spend.rs"]
@@ -52,6 +52,14 @@ mod replay {
     }
 }
 
+fn messages_exchange(bytes: &[u8]) {
+    exchange::check(exchange::Wire::Messages, bytes);
+}
+
+fn openai_exchange(bytes: &[u8]) {
+    exchange::check(exchange::Wire::Chat, bytes);
+}
+
 /// One function a target, by the target's name.
 macro_rules! targets {
     ($($name:ident = $check:path),* $(,)?) => {
@@ -71,7 +79,8 @@ targets! {
     catalog = catalog_text::check,
     headers = headers_text::check,
     input = run::tests::checks::input,
-    openai = openai_exchange::check,
+    messages = messages_exchange,
+    openai = openai_exchange,
     results = run::tests::checks::results,
     scenario = scenario_text::check,
     spend = spend_walk::check,

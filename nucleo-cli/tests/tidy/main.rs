@@ -71,6 +71,7 @@ fn the_tree_is_tidy() {
     for text in &texts {
         words::check_machine_paths(text, &mut findings);
         words::check_links(text, &|path| root.join(path).exists(), &mut findings);
+        words::check_taken_files(text, &|path| root.join(path).exists(), &mut findings);
         words::check_manifest(text, &mut findings);
     }
     let list: String = findings.iter().map(|finding| format!("{finding}\n")).collect();

@@ -82,6 +82,30 @@ pub(crate) fn check_links(
     }
 }
 
+/// A file that is taken in by its path has to be there, also where no step of CI compiles it.
+pub(crate) fn check_taken_files(
+    text: &Text,
+    exists: &dyn Fn(&Path) -> bool,
+    findings: &mut Vec<Finding>,
+) {
+    if !text.path.ends_with(".rs") {
+        return;
+    }
+    let folder = Path::new(&text.path).parent().unwrap_or(Path::new(""));
+    for (number, line) in text.text.lines().enumerate() {
+        let taken = line.trim_start().strip_prefix("#[path = \"");
+        let Some(file) = taken.and_then(|rest| rest.split('"').next()) else { continue };
+        if !exists(&folder.join(file)) {
+            findings.push(Finding {
+                path: text.path.clone(),
+                line: number + 1,
+                what: format!("the file `{file}` that it takes is not there"),
+                remedy: "name the file where it stands now",
+            });
+        }
+    }
+}
+
 fn link_targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target)
 }

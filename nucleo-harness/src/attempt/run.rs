@@ -1,8 +1,8 @@
 //! A job from what it depends on to its end: the attempts, in order.
 //!
-//! First the ends of those it depends on, holding nothing. Then each attempt: requirements, spend gates, line, running in a task of its own that owns the grant,
-//! settlement, and on a retry signal a pause; everything before the grant runs in the caller's
-//! future and holds nothing but a commitment.
+//! First the ends of those it depends on, holding nothing. Then each attempt: requirements, spend
+//! gates, line, running in a task of its own that owns the grant, settlement, and on a retry signal a
+//! pause; everything before the grant runs in the caller's future and holds nothing but a commitment.
 //!
 //! Invariants: the result is told after everything is settled, once; every await before the grant
 //! ends when the job is cancelled; dropping the caller's future cancels the job; a panic anywhere on
